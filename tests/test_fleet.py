@@ -207,7 +207,7 @@ def test_a_large_place_is_split_and_gives_the_same_rows(folder: Path) -> None:
     for large in (1, 1 << 40):
         items = items_of(place, large)
         table = pa.Table.from_batches([batch for item in reversed(items) for batch in parts_of(item, Gathering())])
-        out = derived(table, lambda code: True).to_pylist()
+        out = derived(table).to_pylist()
         made[large] = {row["name"]: row["payload"] for row in out if row["name"]}
         assert len(items) > 1 or large > 1
     assert made[1] == made[1 << 40]
@@ -266,6 +266,9 @@ def test_verdicts_are_new_still_there_or_gone() -> None:
         ((".", "--only-new"), "there is no run to compare with"),
         ((".", "--sort", "size"), "--sort: 'size' is unknown"),
         (("--trend", "."), "there are no runs in ."),
+        ((".", "--since", "1h", "--until", "2h"), "--since is later than --until"),
+        ((".", "--since", "2026-01-02", "--until", "2026-01-01"), "--since is later than --until"),
+        ((".", "--log-timezone", "Mars/Base"), "--log-timezone: "),
     ],
 )
 def test_wrong_usage_is_told_before_spark_starts(arguments: tuple[str, ...], says: str) -> None:

@@ -242,6 +242,7 @@ def concluded(
         unseen=[] if verdicts else [*undecided(findings), *starts_before(from_, tables)],
         noticed=accounts.of_noticed(noticed(whole, every, verdicts, places)),
         fragment=fragment(whole, asked_elsewhere(evidence)),
+        left_out=[f.code for f in every if not keeps(f)],
     )
 
 

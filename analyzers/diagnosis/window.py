@@ -56,6 +56,20 @@ def within(tables: Mapping[str, Sequence[Row]], since: datetime | None, until: d
     return out
 
 
+def nothing_within(
+    tables: Mapping[str, Sequence[Row]], since: datetime | timedelta | None, until: datetime | timedelta | None
+) -> str | None:
+    """A clause where no line of the logs can lie in the window: that is no all-clear. None where one can, or that is not known."""
+    files = tables.get("log_files", ())
+    begins, ends = ([file[name] for file in files if file[name]] for name in ("first_at", "last_at"))
+    newest = max(ends, default=None)
+    from_, to = moment(since, newest), moment(until, newest)
+    if newest is None or not ((from_ is not None and from_ > newest) or (to is not None and begins and to < min(begins))):
+        return None
+    reach = f"{min(begins or ends):%Y-%m-%d %H:%M:%S} to {newest:%Y-%m-%d %H:%M:%S} UTC"
+    return f"no line of these logs is in the window; they reach from {reach}"
+
+
 def ended_before(since: datetime | None, finding: Finding) -> bool:
     """Whether all of `finding` lies before the window: a JobManager and a broker list what is long over, too."""
     last = finding.until or finding.since

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from analyzers.diagnosis.frames import Chosen, Frames, is_of_kinds, key_of, kind_column
 from analyzers.diagnosis.run_rules import results_of
 from analyzers.fleet.places import Place
-from analyzers.fleet.reading import LARGE, PARTS, Find, Gather, Item, apart, dealt, found_apart, found_of, items_of, parts_of
-from analyzers.fleet.scopes import DERIVED, derived, read_and_derived, report_of, rows_of
+from analyzers.fleet.reading import LARGE, ONE_CLUSTER, PARTS, Find, Gather, Item, apart, dealt, found_apart, found_of, items_of, parts_of
+from analyzers.fleet.scopes import ALL, DERIVED, Choice, derived, read_and_derived, report_of, rows_of
 from analyzers.readers.job_log import schema_of
+from analyzers.readers.log_plan import LogOptions
 from analyzers.report.durations import counted
 from analyzers.report.finding import Defect, Finding
 from analyzers.report.report import Report
@@ -91,16 +92,18 @@ def judge_fleet(
     show: Show[Shown],
     *,
     version: str,
-    runs: Callable[[str], bool] = lambda code: True,
+    choice: Choice = ALL,
+    read: LogOptions = ONE_CLUSTER,
     large: int = LARGE,
     ended: Callable[[], str | None] = lambda: None,
     progress: Callable[[str], None] = lambda said: None,
     watch: Watch | None = None,
 ) -> Iterator[Shown]:
-    """What `show` says of each of `places`, in no order. `gather`, `show` and `runs` are called on executors."""
-    items = [item for place in places for item in items_of(place, large)]
+    """What `show` says of each of `places`, in no order. `gather`, `show` and `choice` are called on executors; `read`: how `gather` reads
+    logs, and those are read that are split."""
+    items = [item for place in places for item in items_of(place, large, read)]
     return judge_items(
-        items, session, gather, show, command="fleet", version=version, runs=runs, ended=ended, progress=progress, watch=watch
+        items, session, gather, show, command="fleet", version=version, choice=choice, ended=ended, progress=progress, watch=watch
     )
 
 
@@ -112,7 +115,7 @@ def judge_items(
     *,
     command: str,
     version: str,
-    runs: Callable[[str], bool],
+    choice: Choice,
     ended: Callable[[], str | None],
     progress: Callable[[str], None],
     watch: Watch | None = None,
@@ -125,7 +128,7 @@ def judge_items(
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
     session.conf.set("spark.sql.inMemoryColumnarStorage.batchSize", "1000")
     watch = watch or Watch()
-    evidence = _evidence(items, session, gather, runs, deriving).persist()
+    evidence = _evidence(items, session, gather, choice, deriving).persist()
     try:
         heads = _heads(evidence)
     except Exception as error:
@@ -134,7 +137,7 @@ def judge_items(
         progress("a process that read jobs ended: each job is read again, by a process of its own")
         evidence.unpersist()
         watch.enter("read", scopes)
-        evidence = _evidence(items, session, gather, runs, deriving, found_apart).persist()
+        evidence = _evidence(items, session, gather, choice, deriving, found_apart).persist()
         heads = _heads(evidence)
     names = {row["name"] for row in evidence.select("name").distinct().toArrow().to_pylist()}
     progress(
@@ -144,7 +147,7 @@ def judge_items(
     said, gone = _said(evidence, heads, names, judging, session, ended, watch)
     session.conf.set(_PARTITIONS, str(deriving))
     watch.enter("concluded", scopes)
-    yield from _concluded(evidence, said, gone, show, command, version)
+    yield from _concluded(evidence, said, gone, show, command, version, choice)
     evidence.unpersist()  # not after Ctrl-C: the connection to the JVM then still waits for another answer
 
 
@@ -159,17 +162,17 @@ def _heads(evidence: DataFrame) -> list[dict[str, Any]]:
 
 
 def _evidence(
-    items: Sequence[Item], session: SparkSession, gather: Gather, runs: Callable[[str], bool], partitions: int, find: Find = found_of
+    items: Sequence[Item], session: SparkSession, gather: Gather, choice: Choice, partitions: int, find: Find = found_of
 ) -> DataFrame:
     """The derived tables of each scope. What one task reads whole it derives, too: its parts need not go through Spark to another."""
 
     def derive_all(rows: pa.Table) -> pa.Table:
-        return derived(rows, runs)
+        return derived(rows, choice)
 
     whole, split = apart(items)
     cores = session.sparkContext.defaultParallelism
     # few jobs may have much to read: each core has some of them
-    most, each = max(partitions, min(cores, len(whole))), partial(read_and_derived, gather=gather, runs=runs, find=find)
+    most, each = max(partitions, min(cores, len(whole))), partial(read_and_derived, gather=gather, choice=choice, find=find)
     evidence = [dealt(whole, most, session, each, DERIVED)] if whole or not split else []
     if split:
         tasks = max(cores * 4, len(split) // 16)
@@ -215,7 +218,13 @@ def _said(
 
 
 def _concluded(
-    evidence: DataFrame, said: Mapping[str, list[Finding] | Defect], gone: str | None, show: Show[Shown], command: str, version: str
+    evidence: DataFrame,
+    said: Mapping[str, list[Finding] | Defect],
+    gone: str | None,
+    show: Show[Shown],
+    command: str,
+    version: str,
+    choice: Choice,
 ) -> Iterator[Shown]:
     """Findings back to their scope, and what is shown of it."""
     import pyarrow as pa
@@ -237,7 +246,7 @@ def _concluded(
             out = []
             for row in batch.to_pylist():
                 own = {**{code: [] for code in codes}, **defects, **(pickle.loads(row["said"]) if row["said"] else {})}
-                report = report_of(row["scope"], row["payload"], own, gone, command, version)
+                report = report_of(row["scope"], row["payload"], own, gone, command, version, choice.keeps)
                 out.append(pickle.dumps(show(row["scope"], report)))
             yield pa.RecordBatch.from_arrays([pa.array(out, pa.binary())], names=["shown"])
 

@@ -47,11 +47,14 @@ class Item:
     """What was read of it already."""
 
 
-def items_of(place: Place, large: int = LARGE) -> list[Item]:
-    """The work that a place makes."""
+ONE_CLUSTER = LogOptions(apart=False)
+
+
+def items_of(place: Place, large: int = LARGE, read: LogOptions = ONE_CLUSTER) -> list[Item]:
+    """The work that a place makes; `read`: how logs are read that are split."""
     if place.size <= large:
         return [Item(place.scope, place.paths, place.size)]
-    made = plan(place.paths, LogOptions(apart=False))
+    made = plan(place.paths, read)
     rest = Item(place.scope, place.paths, 1, logs=False, plan=made)
     return [rest, *_of_tasks(made, place.scope)]
 

@@ -7,6 +7,7 @@ import pickle
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import zstandard
@@ -14,6 +15,7 @@ import zstandard
 from analyzers.diagnosis.diagnose import Prepared, concluded, prepared, why_empty, why_missing
 from analyzers.diagnosis.frames import Chosen, arrow_of, key_of
 from analyzers.diagnosis.run_rules import Outcome, settle, sort_out
+from analyzers.diagnosis.window import nothing_within
 from analyzers.fleet.identities import surroundings
 from analyzers.fleet.reading import Find, Gather, Item, found_of
 from analyzers.readers.log_plan import Plan
@@ -34,6 +36,19 @@ DERIVED = "scope string, name string, waiting array<string>, cut array<string>, 
 """`name`: a table, with the rows that rules see; "" = what the report is made of, with the rules that wait (`variant`)."""
 
 
+@dataclass(frozen=True)
+class Choice:
+    """What is to be judged: rules, findings, and the times between which things count, as `diagnosis.judge` has them."""
+
+    runs: Callable[[str], bool] = lambda code: True
+    keeps: Callable[[Finding], bool] = lambda finding: True
+    since: datetime | timedelta | None = None
+    until: datetime | timedelta | None = None
+
+
+ALL = Choice()
+
+
 @dataclass
 class Half:
     """One scope between its derived tables and its report."""
@@ -50,26 +65,26 @@ def variant(rule: Rule, tables: Mapping[str, object]) -> str:
     return "|".join((rule.code, *(name for name in rule.optional if name not in rule.emptied and name not in tables)))
 
 
-def read_and_derived(item: Item, gather: Gather, runs: Callable[[str], bool], find: Find = found_of) -> Iterator[pa.RecordBatch]:
+def read_and_derived(item: Item, gather: Gather, choice: Choice = ALL, find: Find = found_of) -> Iterator[pa.RecordBatch]:
     """A scope that one task reads whole, as `DERIVED`."""
     with gc_paused():
-        made = derived_of(item.scope, find(item, gather), runs)
+        made = derived_of(item.scope, find(item, gather), choice)
     yield from made.to_batches()
 
 
-def derived(rows: pa.Table, runs: Callable[[str], bool]) -> pa.Table:
+def derived(rows: pa.Table, choice: Choice = ALL) -> pa.Table:
     """All rows of `PARTS` of one scope → its rows for rules, and its `Half`."""
     found = zip(rows["kind"].to_pylist(), rows["payload"], strict=True)
-    return derived_of(rows["scope"][0].as_py(), ((kind, pickle.loads(payload.as_buffer())) for kind, payload in found), runs)
+    return derived_of(rows["scope"][0].as_py(), ((kind, pickle.loads(payload.as_buffer())) for kind, payload in found), choice)
 
 
-def derived_of(scope: str, found: Iterable[tuple[str, Any]], runs: Callable[[str], bool]) -> pa.Table:
+def derived_of(scope: str, found: Iterable[tuple[str, Any]], choice: Choice) -> pa.Table:
     """All that was `found` of one scope, by kind → its rows for rules, and its `Half`."""
     import pyarrow as pa
 
     half, shown, cut = Half(), dict[str, "pa.Table"](), list[str]()
     try:
-        half, shown, cut = _derived(scope, found, runs)
+        half, shown, cut = _derived(scope, found, choice)
     except Exception as error:  # one poisoned scope costs itself
         half = Half(failed=f"its evidence could not be judged: {type(error).__name__}: {error}")
     out: list[dict[str, Any]] = [
@@ -81,7 +96,7 @@ def derived_of(scope: str, found: Iterable[tuple[str, Any]], runs: Callable[[str
     return pa.Table.from_pylist(out, schema=pa.schema([*types, ("payload", pa.binary())]))
 
 
-def _derived(scope: str, found: Iterable[tuple[str, Any]], runs: Callable[[str], bool]) -> tuple[Half, dict[str, pa.Table], list[str]]:
+def _derived(scope: str, found: Iterable[tuple[str, Any]], choice: Choice) -> tuple[Half, dict[str, pa.Table], list[str]]:
     read: dict[str, list[Any]] = defaultdict(list)
     for kind, what in found:
         read[kind].append(what)
@@ -100,10 +115,12 @@ def _derived(scope: str, found: Iterable[tuple[str, Any]], runs: Callable[[str],
         evidence = {**logs, **evidence, "sources": [*logs["sources"], *evidence.get("sources", ())]}
         notes += made.notes
     filed = {name: _filed(own, scope) for name, own in evidence.items()}
-    ready = prepared(filed, own=True)
+    if (outside := nothing_within(filed, choice.since, choice.until)) is not None:
+        return Half(failed=outside), {}, []
+    ready = prepared(filed, choice.since, choice.until, own=True)
     chosen = Chosen(ready.whole)
     outcome, waiting = sort_out(
-        [rule for rule in load_rules() if runs(rule.code)], chosen, absent=why_missing(ready, absent), untold=why_empty(ready)
+        [rule for rule in load_rules() if choice.runs(rule.code)], chosen, absent=why_missing(ready, absent), untold=why_empty(ready)
     )
     half = Half(ready, outcome, tuple(variant(rule, ready.whole) for rule in waiting), notes)
     cut = [name for name in ("faults", "attempts") if ready.whole.get("log_counts") is not None and scope in chosen.cut_off(name)]
@@ -157,7 +174,13 @@ def rows_of(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 @gc_paused()
 def report_of(
-    scope: str, payload: bytes, said: Mapping[str, list[Finding] | Defect], ended: str | None, command: str, version: str
+    scope: str,
+    payload: bytes,
+    said: Mapping[str, list[Finding] | Defect],
+    ended: str | None,
+    command: str,
+    version: str,
+    keeps: Callable[[Finding], bool] = ALL.keeps,
 ) -> Report:
     """The report of one scope. `said`: what rules said of it, by `variant`."""
     half: Half = pickle.loads(zstandard.decompress(payload))
@@ -168,6 +191,6 @@ def report_of(
     by_code = {code.partition("|")[0]: said[code] for code in half.waiting if code in said}
     rules = {rule.code: rule for rule in load_rules()}
     settle(half.outcome, [rules[code.partition("|")[0]] for code in half.waiting], by_code, ended)
-    report = concluded(half.found, half.outcome, list(rules.values()), command=command, version=version, notes=half.notes)
+    report = concluded(half.found, half.outcome, list(rules.values()), command=command, version=version, keeps=keeps, notes=half.notes)
     report.surroundings = surroundings(half.found.whole)
     return report

@@ -141,6 +141,8 @@ class Report:
     """Every WARN, ERROR and fault of the logs by kind, those that findings explain, too."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """The numbers of `looked_at`, by what was counted."""
+    left_out: Sequence[str] = ()
+    """Codes of findings that the options of the run left out."""
     surroundings: Sequence[Name] = ()
     """What its jobs stand on, by names that mean the same in every cluster: a Kafka cluster, nodes, images. A fleet's alone."""
     fragment: str | None = None

@@ -9,8 +9,20 @@ import typer
 
 from cli.options.flink import FlinkRestAuth
 from cli.options.kafka import seconds
-from cli.options.report import Cores, FailOnOption, Ignore, Memory, Only, Quiet, SparkMaster, Verbose
-from cli.options.shared import DEFAULT_MASTER, DEFAULT_MEMORY, FailOn, RunOptions, code_filters, heap, master_with
+from cli.options.report import Cores, FailOnOption, Ignore, Memory, NoPager, Only, Quiet, SparkMaster, Verbose
+from cli.options.shared import (
+    DEFAULT_MASTER,
+    DEFAULT_MEMORY,
+    FailOn,
+    LogTimezone,
+    RunOptions,
+    Since,
+    Until,
+    code_filters,
+    heap,
+    master_with,
+    moment,
+)
 from cli.shell.environment import Environment
 from cli.shell.exits import CannotLook, UsageError
 from cli.shell.output import after
@@ -70,6 +82,9 @@ def fleet(
     flink_rest_file: FlinkRestFile = None,
     flink_rest_auth: FlinkRestAuth = None,
     timeout: RestTimeout = "10s",
+    since: Since = None,
+    until: Until = None,
+    log_timezone: LogTimezone = None,
     only: Only = None,
     ignore: Ignore = None,
     fail_on: FailOnOption = FailOn.CRITICAL,
@@ -84,6 +99,7 @@ def fleet(
     spark_master: SparkMaster = DEFAULT_MASTER,
     cores: Cores = None,
     memory: Memory = DEFAULT_MEMORY,
+    no_pager: NoPager = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
@@ -99,8 +115,8 @@ def fleet(
       diag fleet '/logs/*/production' --jobs-by glob -o html=fleet.html --spark-master spark://master:7077
 
     Reads what triage reads: logs, checkpoints, saved answers of Flink's REST interface and bundles. Each job is judged by itself, as if it
-    lay there alone. What stands behind several verdicts (an address, host, Kafka cluster, storage, image, line of code) comes first; names
-    that every cluster has never count. A job that cannot be read costs its own line.
+    lay there alone: an age in --since counts back from its own newest line. What stands behind several verdicts (an address, host, Kafka
+    cluster, storage, image, line of code) comes first; names that every cluster has never count. A job that cannot be read costs its own line.
 
     Permissions: to read the files, on every worker of the Spark cluster at the same path, or the objects of a store (s3://, gs://, abfs://,
     hdfs://; to list and to get); read-only calls of each JobManager that is listed. It changes nothing. Exit code 1 where any job has a
@@ -115,6 +131,7 @@ def fleet(
 
     environment: Environment = context.obj or Environment.real()
     environment.verbosity = int(verbose) - int(quiet)
+    environment.pages = not no_pager
     wanted = parsed(outputs)
     if trend is not None:
         return show_trend(trend, wanted, environment)
@@ -132,6 +149,9 @@ def fleet(
         only=code_filters(only, known),
         ignore=code_filters(ignore, known),
         fail_on=fail_on.value,
+        since=moment(since),
+        until=moment(until),
+        log_timezone=log_timezone,
         spark_master=master_with(spark_master, cores),
         memory=heap(memory),
         verbosity=environment.verbosity,
@@ -146,7 +166,7 @@ def fleet(
         paths or [],
         options,
         by=jobs_by,
-        gather=Gathering(read_login(flink_rest_auth), seconds(timeout, "--timeout")),
+        gather=Gathering(read_login(flink_rest_auth), seconds(timeout, "--timeout"), options),
         asked=job_managers(flink_rest_file) if flink_rest_file is not None else [],
         version=version(),
         before=before,

@@ -34,6 +34,7 @@ def judged(found: UnreadCrowd, options: RunOptions, engine: Engine, *, version: 
     engine.allow_pandas()
     session = engine.session()
     from analyzers.fleet.judging import judge_items
+    from analyzers.fleet.scopes import Choice
 
     if not engine.is_local:
         from cli.engine.executors import check_executors
@@ -46,7 +47,7 @@ def judged(found: UnreadCrowd, options: RunOptions, engine: Engine, *, version: 
     ]
     if any(rows for name, rows in of_none.items() if name != "sources"):  # checkpoints, say, that lie beside no cluster or beside several
         items.append(Item("", (), 1, evidence=Evidence(of_none, absent=found.absent)))
-    judging = partial(judge_items, command="triage", version=version, runs=options.runs, ended=engine.ended, progress=progress)
+    judging = partial(judge_items, command="triage", version=version, choice=Choice(options.runs), ended=engine.ended, progress=progress)
     try:
         every = waited(lambda: dict(sorted(judging(items, session, _nothing, _whole))), engine, progress)
     except Exception as error:

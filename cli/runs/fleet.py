@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from functools import partial
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from analyzers.report.frames import finding_rows
 from analyzers.report.report import Report
 from analyzers.report.without_secrets import without_secrets
 from cli.options.shared import RunOptions
+from cli.runs.evidence import left_out
 from cli.runs.fleet_evidence import ASKED, Gathering
 from cli.runs.fleet_tick import tick
 from cli.runs.waiting import waited
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 _SAY_EVERY_SECONDS = 1.0
 Progress = Callable[[str], None]
+EVERYTHING = RunOptions()
 
 
 @dataclass
@@ -39,12 +42,16 @@ class FleetRun:
     """The reports of the jobs that were asked for by name."""
 
 
-def show(scope: str, report: Report, *, pages: bool, job: str | None = None, counter: str = "") -> dict[str, Any]:
+def show(
+    scope: str, report: Report, *, pages: bool, job: str | None = None, options: RunOptions = EVERYTHING, counter: str = ""
+) -> dict[str, Any]:
     """What the driver gets of one scope; of the scope, or the job, that is called `job` all of it. Runs on executors."""
     from analyzers.fleet.identities import names_of
     from cli.renderers.fleet_page import pages_of
 
     tick(counter)
+    ignored = [code for code in report.left_out if any(each.code == code for each in options.ignore)]
+    report.notes += left_out(options, ignored)
     if job is not None:
         own = {id_ for id_, name in report.job_names.items() if job in (id_, name)} | ({job} & {each.job for each in report.verdicts})
         if scope != job and not own:
@@ -52,7 +59,7 @@ def show(scope: str, report: Report, *, pages: bool, job: str | None = None, cou
         return {"scope": scope, "whole": report if scope == job else _of_jobs(report, own)}
     report = without_secrets(report)
     rows = rows_of(scope, report, names_of)
-    return {"rows": rows, "findings": finding_rows(scope, report), "pages": pages_of(scope, report) if pages else {}}
+    return {"rows": rows, "findings": finding_rows(scope, report), "pages": pages_of(scope, report) if pages else {}, "ignored": ignored}
 
 
 def _of_jobs(report: Report, jobs: Set[str]) -> Report:
@@ -87,6 +94,7 @@ def run(
     """
     from analyzers.fleet.places import places
 
+    _check(options)
     try:
         found = [*(places(paths, by) if paths else ()), *asked]
     except FileNotFoundError as error:
@@ -98,7 +106,9 @@ def run(
     if job is not None:  # a directory is known by its name before anything is read, a job is not
         found = [place for place in found if place.scope == job] or found
     progress(f"{counted(len(found), 'job')}, {sum(place.size for place in found) / 1e6:,.1f} MB; starting Spark")
-    judge = partial(_judged, found, options, gather=gather or Gathering(), version=version, shown=partial(show, pages=pages, job=job))
+    judge = partial(
+        _judged, found, options, gather=gather or Gathering(), version=version, shown=partial(show, pages=pages, job=job, options=options)
+    )
     if engine is None:
         from cli.engine.spark import Engine
 
@@ -108,7 +118,22 @@ def run(
         every = judge(engine, progress=progress)
     if job is not None:
         return FleetRun(FleetReport(version, []), whole=[one["whole"] for one in every if "whole" in one])
-    return _together(every, version, before)
+    return _together(every, version, before, options)
+
+
+def _check(options: RunOptions) -> None:
+    """What each job would refuse is refused once. Raises `UsageError`."""
+    from analyzers.logs.layouts.timestamps import zone_from_option
+
+    try:
+        if options.log_timezone:
+            zone_from_option(options.log_timezone)
+    except ValueError as error:
+        raise UsageError(f"--log-timezone: {error}", "Name a zone as Europe/Berlin, or an offset as +02:00.") from error
+    since, until = options.since, options.until
+    both_ages = isinstance(since, timedelta) and isinstance(until, timedelta) and since < until
+    if both_ages or (isinstance(since, datetime) and isinstance(until, datetime) and since > until):
+        raise UsageError("--since is later than --until", "Exchange them.")
 
 
 def _judged(
@@ -124,6 +149,8 @@ def _judged(
     """What is `shown` of each."""
     session = engine.session()  # before PySpark is imported here: the thread that starts Spark imports it, too
     from analyzers.fleet.judging import judge_fleet
+    from analyzers.fleet.scopes import Choice
+    from analyzers.readers.log_plan import LogOptions
     from cli.runs.fleet_meter import Meter
 
     if not engine.is_local:
@@ -134,7 +161,9 @@ def _judged(
         meter = Meter(len(found), counter.name if engine.is_local else "")
         if isinstance(gather, Gathering):
             gather = replace(gather, counter=meter.file)
-        judging = partial(judge_fleet, version=version, runs=options.runs, ended=engine.ended, progress=progress, watch=meter)
+        read = LogOptions(options.log_timezone, inside=(options.since, options.until), apart=False)
+        choice = Choice(options.runs, options.keeps, options.since, options.until)
+        judging = partial(judge_fleet, version=version, choice=choice, read=read, ended=engine.ended, progress=progress, watch=meter)
         return waited(
             lambda: list(judging(found, session, gather, partial(shown, counter=meter.file))),
             engine,
@@ -144,7 +173,7 @@ def _judged(
         )
 
 
-def _together(every: Iterable[dict[str, Any]], version: str, before: Mapping[str, Any] | None) -> FleetRun:
+def _together(every: Sequence[dict[str, Any]], version: str, before: Mapping[str, Any] | None, options: RunOptions) -> FleetRun:
     from analyzers.fleet.roots import compared, shared_roots
 
     rows: list[JobRow] = []
@@ -155,7 +184,8 @@ def _together(every: Iterable[dict[str, Any]], version: str, before: Mapping[str
         found.pages.update(
             {(row.scope, row.job or ""): one["pages"][row.job or ""] for row in one["rows"] if (row.job or "") in one["pages"]}
         )
-    report = found.report = FleetReport(version, in_order(rows))
+    notes = left_out(options, [code for one in every for code in one["ignored"]])
+    report = found.report = FleetReport(version, in_order(rows), notes=notes)
     report.roots = shared_roots(report.jobs)
     if before is not None:
         report.gone = compared(report.jobs, before)

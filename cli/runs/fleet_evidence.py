@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from analyzers.bundle.read import RAW
@@ -48,6 +48,8 @@ class Gathering:
 
     login: RestLogin = field(default_factory=RestLogin)
     timeout_seconds: float = 10.0
+    options: RunOptions = field(default_factory=RunOptions)
+    """Times between which things count, and the zone of logs without one."""
     counter: str = ""
     """A file that grows by a byte for each place that was read (`fleet_meter.tick`)."""
 
@@ -63,19 +65,19 @@ class Gathering:
     def _gathered(self, paths: Sequence[str], logs: bool) -> Evidence:
         if paths and paths[0].startswith(ASKED):
             return flink_collector(paths[0].removeprefix(ASKED), login=self.login, timeout_seconds=self.timeout_seconds)()
-        return _bundle_at(paths[0]) if len(paths) == 1 and _is_bundle(paths[0]) else _files(paths, logs)
+        return _bundle_at(paths[0], self.options) if len(paths) == 1 and _is_bundle(paths[0]) else _files(paths, self.options, logs)
 
 
-def _files(paths: Sequence[str], logs: bool) -> Evidence:
+def _files(paths: Sequence[str], options: RunOptions, logs: bool) -> Evidence:
     from cli.runs.gathering import gathered
 
     try:
-        return gathered(paths, RunOptions(), None, None, [], _nothing, logs=logs, apart=False)
+        return gathered(paths, options, None, None, [], _nothing, logs=logs, apart=False)
     except CannotLook as error:
         if len(paths) != 1 or not paths[0].endswith(_PACKED):
             raise
         try:
-            return _bundle_at(paths[0])
+            return _bundle_at(paths[0], options)
         except UsageError:  # it is not one: what was wrong with its logs stands
             raise error from None
 
@@ -94,10 +96,10 @@ def _is_bundle(path: str) -> bool:
         return False
 
 
-def _bundle_at(path: str) -> Evidence:
+def _bundle_at(path: str, options: RunOptions) -> Evidence:
     from cli.runs.evidence import from_bundle
 
-    return from_bundle(RunOptions(bundle=Path(path)), None, _nothing)
+    return from_bundle(replace(options, bundle=Path(path)), None, _nothing)
 
 
 def _nothing(said: str) -> None: ...

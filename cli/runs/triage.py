@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import IO, TYPE_CHECKING
 
 from analyzers.diagnosis.looked_at import counts_of, looked_at
+from analyzers.diagnosis.window import nothing_within
 from analyzers.report.report import Report
 from analyzers.rules.catalogue import rule_codes
 from analyzers.tables.evidence import Evidence
@@ -167,13 +168,9 @@ def _look_through_window(options: RunOptions, found: Evidence) -> None:
     if not ends or not (options.since or options.until):
         return
     since, until = resolve(options.since, max(ends)), resolve(options.until, max(ends))
-    reach = f"{min(begins or ends):%Y-%m-%d %H:%M:%S} to {max(ends):%Y-%m-%d %H:%M:%S} UTC"
     if since is not None and until is not None and since > until:
         raise UsageError(
             "--since is later than --until", f"The logs reach from {min(begins):%Y-%m-%d %H:%M:%S} to {max(ends):%H:%M:%S} UTC."
         )
-    if (since is not None and since > max(ends)) or (until is not None and begins and until < min(begins)):
-        raise CannotLook(
-            f"no line of these logs is in the window; they reach from {reach}.",
-            "Name another --since or --until (times without a zone are UTC).",
-        )
+    if (why := nothing_within(found.tables, options.since, options.until)) is not None:
+        raise CannotLook(f"{why}.", "Name another --since or --until (times without a zone are UTC).")
