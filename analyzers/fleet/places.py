@@ -6,36 +6,40 @@ import glob
 import os
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from analyzers.fleet.kubernetes import JobOfDump, clusters, jobs_of, read_dump
 from analyzers.readers.log_crowds import ids_in
 from analyzers.readers.object_stores import is_remote
 from analyzers.readers.opening import TROUBLES, at_most, open_file
 from analyzers.readers.remote_files import files_below, is_pattern, matching, remote_entries, remote_entry
+from analyzers.readers.slices import Slice
 from analyzers.readers.sources import is_bundle
 
-JOBS_BY = ("directory", "glob", "job-id")
+JOBS_BY = ("directory", "glob", "job-id", "kubernetes")
 _HEAD = 1 << 20
 
 
 @dataclass(frozen=True)
 class Place:
-    """One job: `scope` names it, `paths` hold its logs, checkpoints and saved answers, `size` in bytes."""
+    """One job: `scope` names it, `paths` hold its logs, checkpoints and saved answers, `size` in bytes; `slices`: its part of files that it
+    shares with others."""
 
     scope: str
     paths: tuple[str, ...]
     size: int
+    slices: tuple[Slice, ...] = ()
 
 
-def places(paths: Sequence[str], by: str = "directory") -> list[Place]:
+def places(paths: Sequence[str], by: str = "directory", notes: list[str] | None = None) -> list[Place]:
     """The jobs at `paths`, in order of name.
 
     ``directory``: each entry of a named directory is a job (bundles and archives, too); ``glob``: each path that is named or matches,
-    is one; ``job-id``: files of a named directory that name the same job are one. Raises ``FileNotFoundError`` for what is not there,
-    any other ``OSError`` where a store cannot be asked.
+    is one; ``job-id``: files of a named directory that name the same job are one; ``kubernetes``: pods of one owner, as a dump of their
+    namespace shows them. `notes` takes what is of no job. Raises ``FileNotFoundError`` for what is not there, any other ``OSError`` where
+    a store cannot be asked, ``ValueError`` for a dump without pods.
     """
     named: list[str] = []
-    entries: dict[str, tuple[str, ...]]
     for path in paths:
         if is_remote(path):
             named += _remote_named(path)
@@ -44,6 +48,9 @@ def places(paths: Sequence[str], by: str = "directory") -> list[Place]:
         if not found:
             raise FileNotFoundError(path)
         named += found
+    if by == "kubernetes":
+        return _by_pods(named, notes if notes is not None else [])
+    entries: dict[str, tuple[str, ...]]
     if by == "glob" or (by == "directory" and not any(_is_directory(path) and not is_bundle(path) for path in named)):
         entries = {path: (path,) for path in named}
     elif by == "job-id":
@@ -94,6 +101,25 @@ def _by_id(named: Sequence[str]) -> dict[str, tuple[str, ...]]:
                 ids = []
             found[os.path.join(root if _is_directory(root) else os.path.dirname(root), ids[0].decode() if ids else "no job")].append(file)
     return {name: tuple(files) for name, files in found.items()}
+
+
+def _by_pods(named: Sequence[str], notes: list[str]) -> list[Place]:
+    """Jobs of the dumps that are `named`: of one where each namespace is in one of them only, else of several clusters."""
+    top = _top(named)
+    found: list[Place] = []
+    for root, dump in clusters({root: read_dump(_files(root)) for root in named}).items():
+        within = _relative(root, top) if root else ""
+        found += [_of_dump("/".join(filter(None, (within, *key))), key[1], job) for key, job in jobs_of(dump).items()]
+        notes += dump.notes
+    if not found:
+        raise ValueError(f"there is no list of pods in {', '.join(named)}")
+    return sorted(found, key=lambda place: place.scope)
+
+
+def _of_dump(scope: str, owner: str, job: JobOfDump) -> Place:
+    slices = job.slices(owner)
+    place = _place(scope, tuple(job.logs))
+    return replace(place, size=place.size + sum(len(each.text) for each in slices), slices=slices)
 
 
 def _files(root: str) -> list[str]:

@@ -7,13 +7,14 @@ import os
 import pickle
 import signal
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from analyzers.fleet.places import Place
 from analyzers.readers.log_plan import LogOptions, Plan, plan
 from analyzers.readers.log_scan import read_splits
+from analyzers.readers.slices import Slice, laid_out
 from analyzers.readers.splits import Split
 from analyzers.report.durations import counted
 from analyzers.tables.evidence import Evidence
@@ -26,8 +27,8 @@ LARGE = 64 << 20
 """Bytes from which on the logs of a place are split."""
 PARTS = "scope string, kind string, payload binary"
 """`kind`: evidence, plan, part, failed; `payload`: a pickle, which `scopes.derived` reads."""
-Gather = Callable[[Sequence[str], bool], Evidence]
-"""What lies at paths; False: all but the logs."""
+Gather = Callable[[Sequence[str], bool, Mapping[str, str]], Evidence]
+"""What lies at paths; False: all but the logs. What some of the paths are called, where that is not the path."""
 Find = Callable[["Item", Gather], "Iterable[tuple[str, Any]]"]
 """What one item gives, by kind: `found_of`, or `found_apart`."""
 Read = Callable[["Item"], "Iterator[pa.RecordBatch]"]
@@ -41,6 +42,7 @@ class Item:
     paths: tuple[str, ...]
     weight: int
     logs: bool = True
+    slices: tuple[Slice, ...] = ()
     splits: tuple[Split, ...] = ()
     plan: Plan | None = None
     evidence: Evidence | None = None
@@ -53,9 +55,12 @@ ONE_CLUSTER = LogOptions(apart=False)
 def items_of(place: Place, large: int = LARGE, read: LogOptions = ONE_CLUSTER) -> list[Item]:
     """The work that a place makes; `read`: how logs are read that are split."""
     if place.size <= large:
-        return [Item(place.scope, place.paths, place.size)]
-    made = plan(place.paths, read)
-    rest = Item(place.scope, place.paths, 1, logs=False, plan=made)
+        return [Item(place.scope, place.paths, place.size, slices=place.slices)]
+    with laid_out(place.slices) as names:
+        made = plan([*place.paths, *names], replace(read, names=names))
+    own = tuple(split for task in made.tasks for split in task if split.file.path in names)
+    made.tasks = [others for task in made.tasks if (others := [split for split in task if split.file.path not in names])]
+    rest = Item(place.scope, place.paths, 1, logs=False, slices=place.slices, splits=own, plan=made)
     return [rest, *_of_tasks(made, place.scope)]
 
 
@@ -113,15 +118,22 @@ def found_of(item: Item, gather: Gather) -> Iterator[tuple[str, Any]]:
     try:
         if item.plan is not None:
             yield "plan", item.plan
-        if item.splits:
-            for part in read_splits(item.splits):
-                yield "part", part
-        if item.splits and item.evidence is None:
-            return
-        found = item.evidence or gather(item.paths, item.logs)
+        with laid_out(item.slices) as names:
+            if item.splits:
+                for part in read_splits([_moved(split, names) for split in item.splits]):
+                    yield "part", part
+            if item.splits and item.evidence is None and not item.paths:
+                return
+            found = item.evidence or gather([*item.paths, *names] if item.logs else item.paths, item.logs, names)
         yield "evidence", (dict(found.tables), found.notes, found.absent)
     except Exception as error:
         yield "failed", f"{type(error).__name__}: {error}" if not str(error) else str(error)
+
+
+def _moved(split: Split, names: Mapping[str, str]) -> Split:
+    """A split of a slice where it is laid out now."""
+    path = next((path for path, name in names.items() if name == split.file.origin.file), split.file.path)
+    return replace(split, file=replace(split.file, path=path))
 
 
 def parts_of(item: Item, gather: Gather, find: Find = found_of) -> Iterator[pa.RecordBatch]:

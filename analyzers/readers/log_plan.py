@@ -6,7 +6,7 @@ import io
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -45,7 +45,8 @@ class LogOptions:
     or ages counted back from the newest line, between which events are kept apart from all others; `stdin`: what `-` stands for (a
     stream is put aside piece by piece: it may be larger than memory).
 
-    `relative_to`: directory that file names are given relative to (a bundle's), so that a report does not depend on where it lies.
+    `names`: what files are called, by their paths, where that is not the path. `relative_to`: directory that file names are given relative
+    to (a bundle's), so that a report does not depend on where it lies.
     """
 
     log_timezone: str | None = None
@@ -55,6 +56,7 @@ class LogOptions:
     scope: str = ""
     stdin: bytes | IO[bytes] | None = None
     relative_to: str | None = None
+    names: Mapping[str, str] = field(default_factory=dict)
     split_bytes: int = SPLIT_BYTES
     window: int = WINDOW
     apart: bool = True  # whether many clusters are read and judged each by itself
@@ -194,6 +196,8 @@ def _put_aside(data: bytes | IO[bytes], result: Plan) -> str:
 def _shown(path: str, options: LogOptions, result: Plan) -> str:
     if path in result.temporary:
         return _STDIN
+    if path in options.names:
+        return options.names[path]
     if options.relative_to is not None:
         relative = os.path.relpath(path, options.relative_to)
         return relative if not relative.startswith("..") else path

@@ -35,8 +35,9 @@ JobsBy = Annotated[
     str,
     typer.Option(
         "--jobs-by",
-        metavar="directory|glob|job-id",
-        help="What is a job: each entry of a directory; each path that is named or matches; files that name the same job id.",
+        metavar="directory|glob|job-id|kubernetes",
+        help="What is a job: each entry of a directory; each path that is named or matches; files that name the same job id; the pods of "
+        "one owner, of what kubectl get pods,events -o json or kubectl cluster-info dump saved, with their logs.",
     ),
 ]
 FlinkRestFile = Annotated[
@@ -112,11 +113,13 @@ def fleet(
       diag fleet --trend runs
       diag fleet s3://lake/flink-logs/ --save runs --group-by team
       diag fleet --flink-rest-file job-managers.txt
+      diag fleet shop.json pod-logs/ --jobs-by kubernetes
       diag fleet '/logs/*/production' --jobs-by glob -o html=fleet.html --spark-master spark://master:7077
 
     Reads what triage reads: logs, checkpoints, saved answers of Flink's REST interface and bundles. Each job is judged by itself, as if it
     lay there alone: an age in --since counts back from its own newest line. What stands behind several verdicts (an address, host, Kafka
-    cluster, storage, image, line of code) comes first; names that every cluster has never count. A job that cannot be read costs its own line.
+    cluster, storage, image, line of code) comes first; names that every cluster has never count. A job that cannot be read costs its own
+    line.
 
     Permissions: to read the files, on every worker of the Spark cluster at the same path, or the objects of a store (s3://, gs://, abfs://,
     hdfs://; to list and to get); read-only calls of each JobManager that is listed. It changes nothing. Exit code 1 where any job has a

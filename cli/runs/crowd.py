@@ -6,7 +6,7 @@ What is in this process at a time is a report of each of them, never their table
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -83,6 +83,6 @@ def _whole(scope: str, report: Report) -> tuple[str, Report]:
     return scope, report
 
 
-def _nothing(paths: Sequence[str], logs: bool) -> Evidence:
+def _nothing(paths: Sequence[str], logs: bool, names: Mapping[str, str]) -> Evidence:
     """Runs on executors: what lies beside the logs was read before."""
     return Evidence({})

@@ -95,10 +95,13 @@ def run(
     from analyzers.fleet.places import places
 
     _check(options)
+    notes: list[str] = []
     try:
-        found = [*(places(paths, by) if paths else ()), *asked]
+        found = [*(places(paths, by, notes) if paths else ()), *asked]
     except FileNotFoundError as error:
         raise UsageError(f"no such file or directory: {error}", "Name directories of jobs, or patterns that match some.") from error
+    except ValueError as error:
+        raise CannotLook(f"{error}.", "Save them: kubectl get pods,events -n NAMESPACE -o json, or kubectl cluster-info dump.") from error
     except OSError as error:
         raise CannotLook(f"{error.strerror or error}.", "Look at its address, its credentials and the way to it.") from error
     if not found:
@@ -118,7 +121,7 @@ def run(
         every = judge(engine, progress=progress)
     if job is not None:
         return FleetRun(FleetReport(version, []), whole=[one["whole"] for one in every if "whole" in one])
-    return _together(every, version, before, options)
+    return _together(every, version, before, [*notes, *left_out(options, [code for one in every for code in one["ignored"]])])
 
 
 def _check(options: RunOptions) -> None:
@@ -173,7 +176,7 @@ def _judged(
         )
 
 
-def _together(every: Sequence[dict[str, Any]], version: str, before: Mapping[str, Any] | None, options: RunOptions) -> FleetRun:
+def _together(every: Sequence[dict[str, Any]], version: str, before: Mapping[str, Any] | None, notes: list[str]) -> FleetRun:
     from analyzers.fleet.roots import compared, shared_roots
 
     rows: list[JobRow] = []
@@ -184,7 +187,6 @@ def _together(every: Sequence[dict[str, Any]], version: str, before: Mapping[str
         found.pages.update(
             {(row.scope, row.job or ""): one["pages"][row.job or ""] for row in one["rows"] if (row.job or "") in one["pages"]}
         )
-    notes = left_out(options, [code for one in every for code in one["ignored"]])
     report = found.report = FleetReport(version, in_order(rows), notes=notes)
     report.roots = shared_roots(report.jobs)
     if before is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -53,26 +53,27 @@ class Gathering:
     counter: str = ""
     """A file that grows by a byte for each place that was read (`fleet_meter.tick`)."""
 
-    def __call__(self, paths: Sequence[str], logs: bool) -> Evidence:
-        """What lies at `paths`; False: all but the logs. Raises ``ValueError`` with a clause where there is nothing to judge."""
+    def __call__(self, paths: Sequence[str], logs: bool, names: Mapping[str, str] | None = None) -> Evidence:
+        """What lies at `paths`; False: all but the logs. `names`: what some are called, where that is not the path. Raises ``ValueError``
+        with a clause where there is nothing to judge."""
         try:
-            return self._gathered(paths, logs)
+            return self._gathered(paths, logs, names or {})
         except CannotLook as error:
             raise ValueError(error.message) from error
         finally:
             tick(self.counter)
 
-    def _gathered(self, paths: Sequence[str], logs: bool) -> Evidence:
+    def _gathered(self, paths: Sequence[str], logs: bool, names: Mapping[str, str]) -> Evidence:
         if paths and paths[0].startswith(ASKED):
             return flink_collector(paths[0].removeprefix(ASKED), login=self.login, timeout_seconds=self.timeout_seconds)()
-        return _bundle_at(paths[0], self.options) if len(paths) == 1 and _is_bundle(paths[0]) else _files(paths, self.options, logs)
+        return _bundle_at(paths[0], self.options) if len(paths) == 1 and _is_bundle(paths[0]) else _files(paths, self.options, logs, names)
 
 
-def _files(paths: Sequence[str], options: RunOptions, logs: bool) -> Evidence:
+def _files(paths: Sequence[str], options: RunOptions, logs: bool, names: Mapping[str, str]) -> Evidence:
     from cli.runs.gathering import gathered
 
     try:
-        return gathered(paths, options, None, None, [], _nothing, logs=logs, apart=False)
+        return gathered(paths, options, None, None, [], _nothing, logs=logs, apart=False, names=names)
     except CannotLook as error:
         if len(paths) != 1 or not paths[0].endswith(_PACKED):
             raise

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,10 +39,11 @@ def gathered(
     logs: bool = True,
     apart: bool = True,
     crowds: bool = True,
+    names: Mapping[str, str] | None = None,
 ) -> Evidence:
     """What lies at `paths` and what `collectors` answer, or the bundle of `options`; logs are scanned on `engine` (None: in this process).
     Without `logs`, all but these; `apart`: whether many clusters are judged each by itself; `crowds`: whether logs of very many are read,
-    too, or left to whoever judges them.
+    too, or left to whoever judges them; `names`: what logs are called, where that is not their path.
 
     Raises `CannotLook` when nothing could be read, `UsageError` as `from_bundle` and `scanned` do.
     """
@@ -55,7 +56,7 @@ def gathered(
         if paths and logs:
             from analyzers.readers.log_scan import LogOptions
 
-            read = LogOptions(options.log_timezone, inside=(options.since, options.until), stdin=stdin, apart=apart)
+            read = LogOptions(options.log_timezone, inside=(options.since, options.until), stdin=stdin, apart=apart, names=names or {})
             try:
                 parts.append(scanned(list(paths), read, engine, progress, crowds=crowds))
             except CannotLook:

@@ -43,11 +43,11 @@ from cli.runs.fleet_evidence import Gathering
 
 def main():
     real = Gathering()
-    def gather(paths, logs):
+    def gather(paths, logs, names):
         if paths[0].endswith("kills"):
             os.kill(os.getpid(), signal.SIGKILL)
         parquet._READER = parquet.Reader(ABORTS)
-        return real(paths, logs)
+        return real(paths, logs, names)
     with Engine.start("local[2]", pandas=True) as engine:
         found = run([sys.argv[1]], RunOptions(), version="1", engine=engine, gather=gather)
     print(fleet.as_json(found.report))
@@ -103,7 +103,7 @@ def test_an_item_that_ends_its_process_says_so_and_others_are_read() -> None:
     assert kind == "evidence"
     assert what[0]["log_events"]
 
-    def dies(paths: object, logs: bool) -> Evidence:
+    def dies(paths: object, logs: bool, names: object) -> Evidence:
         os.kill(os.getpid(), signal.SIGKILL)
         raise AssertionError
 

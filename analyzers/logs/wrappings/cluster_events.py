@@ -6,13 +6,12 @@ Source: Event of core/v1 (involvedObject, message, lastTimestamp) and of events.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from analyzers.logs.matching.expressions import expression
-from analyzers.logs.wrappings import plain_yaml
+from analyzers.logs.wrappings import documents, plain_yaml
 from analyzers.logs.wrappings.records import Record, time_of
 
 DOCUMENT = "events"
@@ -37,6 +36,15 @@ def objects_of(value: Any) -> Iterator[Mapping[str, Any]]:
         yield from (item for item in items if isinstance(item, Mapping))
     elif isinstance(value, Mapping):
         yield value
+
+
+def objects_in(text: str) -> Iterator[Mapping[str, Any]]:
+    """All objects of a text that kubectl printed, each with its kind: a list of one kind leaves it out. Of JSON that lacks its end those
+    that are whole. Raises ``ValueError`` for what is no JSON."""
+    listed = _KIND.search(text[:4096])
+    for value in _values(text):
+        for item in objects_of(value):
+            yield item if item.get("kind") or listed is None else {"kind": listed[1], **item}
 
 
 def is_event(item: Mapping[str, Any]) -> bool:
@@ -76,7 +84,7 @@ def read(text: str) -> Iterator[tuple[Record, int]]:
     """The events of a text in the order of their times, each with the line that names it, from 1. Raises ``ValueError`` for no JSON."""
     found: list[tuple[Record, int]] = []
     place, line = 0, 1
-    for item in (item for value in _values(text) for item in objects_of(value)):
+    for item in objects_in(text):
         if not is_event(item):
             continue
         meta = item.get("metadata")
@@ -89,13 +97,10 @@ def read(text: str) -> Iterator[tuple[Record, int]]:
 
 
 def _values(text: str) -> Iterator[Any]:
-    if not text.lstrip().startswith("{"):
-        yield from (plain_yaml.read(part.split("\n")) for part in _DOCUMENTS.split(text))
-        return
-    decoder, at = json.JSONDecoder(strict=False), 0
-    while (begin := text.find("{", at)) >= 0:
-        value, at = decoder.raw_decode(text, begin)
-        yield value
+    if text.lstrip().startswith("{"):
+        return documents.values(text)
+    return (plain_yaml.read(part.split("\n")) for part in _DOCUMENTS.split(text))
 
 
 _DOCUMENTS = expression(r"^---[ \t]*$", re.MULTILINE)
+_KIND = expression(r"\"kind\"\s*:\s*\"(\w+)List\"")

@@ -85,7 +85,7 @@ def read_csv(text: str) -> Iterator[tuple[Record, int]]:
 def is_json_export(text: str) -> bool:
     """Whether a whole JSON document, or the first of several, holds log records."""
     try:
-        value = next(_values(text))
+        value = next(values(text))
     except (ValueError, RecursionError, StopIteration):
         return False
     return next(_records(value, {}), None) is not None
@@ -100,7 +100,7 @@ def holds_many(text: str) -> bool:
     return isinstance(value, dict) and from_dict(value) is None and next(_records(value, {}), None) is not None
 
 
-def _values(text: str) -> Iterator[Any]:
+def values(text: str) -> Iterator[Any]:
     """The JSON documents of a text, one after the other; of one that lacks its end what stands before it. Raises ``ValueError`` where a
     text is no JSON at all."""
     decoder, at, found = json.JSONDecoder(strict=False), 0, False
@@ -148,7 +148,7 @@ def _whole_elements(text: str, at: int) -> list[Any]:
 def read_json(text: str) -> Iterator[tuple[Record, int]]:
     """Records of a JSON export with the line on which the message of each stands, counted from 1; in a text of fewer lines than records,
     where a line says nothing, their numbers. Raises ``ValueError`` where it is none."""
-    records = (record for value in _values(text) for record in _records(value, {}))
+    records = (record for value in values(text) for record in _records(value, {}))
     if text.count("\n") < _FEW_LINES:
         return ((record, number) for number, record in enumerate(records, 1))
     return _on_lines(text, records)
