@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from analyzers.logs.wrappings import plain_yaml
 from analyzers.logs.wrappings.cluster_events import read
 from analyzers.readers.log_scan import LogOptions, Tables, plan, scan
+from tests.bundles import FIXTURES
 from tests.kubernetes_dump import Object, as_json, as_yaml, event, pod
 
 TASKS = "orders-taskmanager-1-1"
@@ -56,8 +58,22 @@ def test_events_of_the_newer_api_have_a_note() -> None:
     [
         (["a: 'it''s", "  long'", "b: 1"], {"a": "it's long", "b": 1}),
         (["a: plain words", "  that go on", "b:", "- one", "  more", "- two"], {"a": "plain words that go on", "b": ["one more", "two"]}),
+        (["a:", "  'below", "  its key'", "b: x"], {"a": "below its key", "b": "x"}),
         (['a: "tab\\tand', '  \\ blank"', "b: x"], {"a": "tab\tand  blank", "b": "x"}),
     ],
 )
 def test_folded_scalars_are_one(lines: list[str], value: object) -> None:
     assert plain_yaml.read(lines) == value
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_the_status_of_a_resource_is_the_line_of_its_operator(form: str, tmp_path: Path) -> None:
+    resource = json.loads((FIXTURES / "RST103/fires-resource/raw/flinkdeployments.json").read_text())["items"]
+    text = {"json": as_json, "yaml": as_yaml}[form]([*PODS, *resource])
+    tables = scanned(tmp_path, f"resources.{form}", text)
+    (row,) = (row for row in tables["log_events"] if row["signature"] == "operator-status")
+    assert (row["to_state"], row["detail"]["kind"]) == ("FAILED", "Error")
+    assert "[shop/pricing]" in row["text"]
+    assert "no price for article 7" in row["detail"]["what_happened"]
+    assert f"{row['at']:%Y-%m-%d %H:%M:%S}" == "2025-11-20 08:00:02"
+    assert len(tables["pod_containers"]) == 1

@@ -29,7 +29,7 @@ def read(text: Text) -> Iterator[State]:
     for document in text.documents:
         state = State(SHAPE, document.first, document.last, trouble="ends in the middle of its JSON" if document.cut else None)
         _pods(document.value, state)
-        state.also_log = any(map(cluster_events.is_event, cluster_events.objects_of(document.value)))
+        state.also_log = any(map(cluster_events.is_line, cluster_events.objects_of(document.value)))
         if state.rows:
             yield state
     yield from _yaml(text.lines)
@@ -99,7 +99,7 @@ def _yaml(lines: Sequence[str]) -> Iterator[State]:
         state = State(SHAPE, begin, end)
         value = plain_yaml.read(lines[begin:end])
         _pods(value, state)
-        state.also_log = any(map(cluster_events.is_event, cluster_events.objects_of(value)))
+        state.also_log = any(map(cluster_events.is_line, cluster_events.objects_of(value)))
         if state.rows:
             yield state
 

@@ -1,7 +1,9 @@
 """Events of Kubernetes as `kubectl get events -o json|yaml` and `kubectl cluster-info dump` save them, alone or beside other
-objects: each as the line that `kubectl get events` prints for it, at the time when it was seen last.
+objects: each as the line that `kubectl get events` prints for it, at the time when it was seen last. And the status of a FlinkDeployment or
+FlinkSessionJob, as the line that Flink's operator logs for it.
 
-Source: Event of core/v1 (involvedObject, message, lastTimestamp) and of events.k8s.io/v1 (regarding, note, series).
+Source: Event of core/v1 (involvedObject, message, lastTimestamp) and of events.k8s.io/v1 (regarding, note, series); AuditUtils of
+flink-kubernetes-operator.
 """
 
 from __future__ import annotations
@@ -10,19 +12,20 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from analyzers.logs.layouts.timestamps import to_datetime
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.wrappings import documents, plain_yaml
 from analyzers.logs.wrappings.records import Record, time_of
 
 DOCUMENT = "events"
 """How `Wrapping.document` calls them."""
-_IN_JSON = expression(rb"\"(?:involvedObject|regarding)\"\s*:\s*\{")
-_IN_YAML = expression(rb"^[ -]*(?:involvedObject|regarding):[ \t]*\r?$", re.MULTILINE)
+_IN_JSON = expression(rb"\"(?:involvedObject|regarding)\"\s*:\s*\{|\"lifecycleState\"\s*:\s*\"")
+_IN_YAML = expression(rb"^[ -]*(?:(?:involvedObject|regarding):[ \t]*\r?$|lifecycleState: \w)", re.MULTILINE)
 _YAML_BEGINS = expression(rb"(?:---\s+)?apiVersion:\s")
 
 
 def are_in(text: bytes) -> bool:
-    """Whether a document of Kubernetes, or its beginning, holds events."""
+    """Whether a document of Kubernetes, or its beginning, holds events or the status of resources."""
     beginning = text[:4096].lstrip()
     if beginning[:1] == b"{":
         return b'"apiVersion"' in text and _IN_JSON.search(text) is not None
@@ -50,6 +53,17 @@ def objects_in(text: str) -> Iterator[Mapping[str, Any]]:
 def is_event(item: Mapping[str, Any]) -> bool:
     """Whether an object is an event; a list in YAML or JSON may leave the kinds of its objects out."""
     return isinstance(_about(item), Mapping) and "reason" in item
+
+
+def is_status(item: Mapping[str, Any]) -> bool:
+    """Whether an object is a resource of Flink's operator that has a status."""
+    status = item.get("status")
+    return isinstance(status, Mapping) and isinstance(status.get("lifecycleState"), str) and isinstance(item.get("metadata"), Mapping)
+
+
+def is_line(item: Mapping[str, Any]) -> bool:
+    """Whether an object is read as a line of a log."""
+    return is_event(item) or is_status(item)
 
 
 def about(item: Mapping[str, Any]) -> tuple[str, str]:
@@ -80,19 +94,30 @@ def record_of(item: Mapping[str, Any]) -> Record:
     return Record(f"{item.get('type') or 'Normal':<7}   {item['reason']:<18} {kind.lower()}/{name}      {words}", seen)
 
 
+def status_of(item: Mapping[str, Any]) -> Record:
+    """The status of a resource as a line of the operator's log. Its time is that of the last reconciliation."""
+    meta, status = item["metadata"], item["status"]
+    error, done = status.get("error"), status.get("reconciliationStatus")
+    seen = time_of(done.get("reconciliationTimestamp") if isinstance(done, Mapping) else None) or time_of(meta.get("creationTimestamp"))
+    at = f"{to_datetime(seen):%Y-%m-%dT%H:%M:%S}.000Z " if seen is not None else ""
+    kind, words = ("Error", " ".join(str(error).split())) if error else ("Info", "")
+    line = f"{at}o.a.f.k.o.l.AuditUtils           [INFO ][{meta.get('namespace')}/{meta.get('name')}] "
+    return Record(f"{line}>>> Status | {kind:<7} | {status['lifecycleState']:<15} | {words}", seen)
+
+
 def read(text: str) -> Iterator[tuple[Record, int]]:
     """The events of a text in the order of their times, each with the line that names it, from 1. Raises ``ValueError`` for no JSON."""
     found: list[tuple[Record, int]] = []
     place, line = 0, 1
     for item in objects_in(text):
-        if not is_event(item):
+        if not is_line(item):
             continue
         meta = item.get("metadata")
         named = str(meta.get("name") or "") if isinstance(meta, Mapping) else ""
         if named and (at := text.find(named, place)) >= 0:
             line += text.count("\n", place, at)
             place = at
-        found.append((record_of(item), line))
+        found.append((record_of(item) if is_event(item) else status_of(item), line))
     yield from sorted(found, key=lambda each: each[0].time_ms or 0)
 
 

@@ -28,7 +28,11 @@ def _block(rows: Sequence[tuple[int, str]], at: int, depth: int) -> tuple[Any, i
     if at >= len(rows) or depth > _DEEPEST:
         return {}, len(rows)
     indent, text = rows[at]
-    return _list(rows, at, indent, depth) if text == "-" or text.startswith("- ") else _mapping(rows, at, indent, depth)
+    if text == "-" or text.startswith("- "):
+        return _list(rows, at, indent, depth)
+    if _KEY.match(text) is None:  # a scalar that begins in the line below its key
+        return _scalar(rows, at + 1, indent - 1, text)
+    return _mapping(rows, at, indent, depth)
 
 
 def _next(rows: Sequence[tuple[int, str]], at: int) -> int:
