@@ -60,7 +60,7 @@ def html(report: FleetReport, pages: Pages, team: str | None = None) -> str:
     return page(
         title,
         [
-            element("header", element("h1", text(title)), element("p", f"diag {report.version} fleet; all times are UTC", class_="meta")),
+            element("header", element("h1", text(title)), element("p", text(_about(report)), class_="meta")),
             element("div", *_tiles(report), class_="tiles"),
             *_roots(report),
             *_causes(report.jobs),
@@ -72,6 +72,13 @@ def html(report: FleetReport, pages: Pages, team: str | None = None) -> str:
         ],
         more="fleet",
     )
+
+
+def _about(report: FleetReport) -> str:
+    """How old the page is: a tab that was left open looks like one of today."""
+    newest = max((verdict.until for row in report.jobs for verdict in row.verdicts if verdict.until), default=None)
+    until = f"evidence up to {when(newest)}; " if newest else ""
+    return f"diag {report.version} fleet; {until}all times are UTC"
 
 
 def _tiles(report: FleetReport) -> Iterator[Markup]:
