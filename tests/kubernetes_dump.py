@@ -65,9 +65,10 @@ def as_json(objects: Iterable[Object], kind: str = "List") -> str:
     return json.dumps({"kind": kind, "apiVersion": "v1", "metadata": {"resourceVersion": ""}, "items": items}, indent=4) + "\n"
 
 
-def as_yaml(objects: Iterable[Object]) -> str:
+def as_yaml(objects: Iterable[Object], kind: str = "List") -> str:
     """What `-o yaml` prints: keys in order, items of a list as far left as their key, long strings folded at 80 columns."""
-    return "\n".join(_yaml({"apiVersion": "v1", "items": list(objects), "kind": "List", "metadata": {"resourceVersion": ""}}, 0)) + "\n"
+    listed = json.loads(as_json(objects, kind))
+    return "\n".join(_yaml(listed, 0)) + "\n"
 
 
 def _yaml(value: Any, indent: int) -> list[str]:

@@ -176,6 +176,13 @@ def test_two_clusters_with_one_namespace_stay_apart(tmp_path: Path) -> None:
     assert {*of_dump([f"{tmp_path}/eu", f"{tmp_path}/apart.json"])[0]} == {"shop/orders", "bank/ledger"}
 
 
+def test_a_long_list_in_yaml_is_read_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand pods have more lines than one document may have; a list of one kind leaves that out of its objects."""
+    monkeypatch.setattr("analyzers.logs.wrappings.plain_yaml._MOST_LINES", 60)
+    (tmp_path / "pods.yaml").write_text(as_yaml(PODS, "PodList"))
+    assert {*of_dump([str(tmp_path)])[0]} == JOBS - {"bank/ledger", "shop/invoices", "shop/session"}
+
+
 def test_two_runs_of_one_application_are_two_jobs(tmp_path: Path) -> None:
     runs = [pod(f"clicks-{n}-driver", {"spark-app-selector": f"spark-{n}", "spark-app-name": "clicks"}) for n in (1, 2)]
     operated = [pod(f"audit-{n}-driver", {"spark-app-selector": f"spark-{n}", "sparkoperator.k8s.io/app-name": "audit"}) for n in (3, 4)]

@@ -9,7 +9,8 @@ flink-kubernetes-operator.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from analyzers.logs.layouts.timestamps import to_datetime
@@ -44,7 +45,7 @@ def objects_of(value: Any) -> Iterator[Mapping[str, Any]]:
 def objects_in(text: str) -> Iterator[Mapping[str, Any]]:
     """All objects of a text that kubectl printed, each with its kind: a list of one kind leaves it out. Of JSON that lacks its end those
     that are whole. Raises ``ValueError`` for what is no JSON."""
-    listed = _KIND.search(text[:4096])
+    listed = _KIND.search(text[:4096]) or _KIND_IN_YAML.search(text)
     for value in _values(text):
         for item in objects_of(value):
             yield item if item.get("kind") or listed is None else {"kind": listed[1], **item}
@@ -124,8 +125,20 @@ def read(text: str) -> Iterator[tuple[Record, int]]:
 def _values(text: str) -> Iterator[Any]:
     if text.lstrip().startswith("{"):
         return documents.values(text)
-    return (plain_yaml.read(part.split("\n")) for part in _DOCUMENTS.split(text))
+    return (value for part in _DOCUMENTS.split(text) for value in _in_yaml(part.split("\n")))
+
+
+def _in_yaml(lines: Sequence[str]) -> Iterator[Any]:
+    """The document of `lines`; of a list one object after the other, however many there are."""
+    begins = [number for number, line in enumerate(lines) if line.startswith("- ")]
+    if not begins or "items:" not in lines[: begins[0]]:
+        yield plain_yaml.read(lines)
+        return
+    end = next((number for number in range(begins[-1] + 1, len(lines)) if lines[number][:1].isalpha()), len(lines))
+    for begin, after in pairwise([*begins, end]):
+        yield from plain_yaml.read(lines[begin:after])
 
 
 _DOCUMENTS = expression(r"^---[ \t]*$", re.MULTILINE)
+_KIND_IN_YAML = expression(r"^kind: (\w+)List$", re.MULTILINE)
 _KIND = expression(r"\"kind\"\s*:\s*\"(\w+)List\"")
