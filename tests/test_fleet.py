@@ -19,6 +19,7 @@ import jsonschema
 import pyarrow.parquet as pq
 import pytest
 
+from analyzers.fleet.judging import tasks_of
 from analyzers.fleet.places import Place, places
 from analyzers.fleet.reading import items_of, packs_of, parts_of
 from analyzers.fleet.roots import compared
@@ -220,6 +221,11 @@ def test_tasks_are_dealt_by_weight() -> None:
     packs = packs_of(items, 4)
     assert sorted(len(pack) for pack in packs)[0] == 1
     assert sorted(item.scope for pack in packs for item in pack) == sorted(item.scope for item in items)
+
+
+@pytest.mark.parametrize(("scopes", "tasks"), [(1, (1, 1)), (57, (3, 1)), (1_000, (6, 1)), (10_000, (20, 6))])
+def test_a_task_has_neither_few_jobs_nor_so_many_that_its_loss_costs_minutes(scopes: int, tasks: tuple[int, int]) -> None:
+    assert tasks_of(scopes, 6) == tasks
 
 
 def test_jobs_are_directories_patterns_or_ids(tmp_path: Path) -> None:

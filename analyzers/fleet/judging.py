@@ -32,6 +32,8 @@ Show = Callable[[str, Report], Shown]
 """What the driver gets of a scope's report; called where the scope is concluded."""
 _TASKS_PER_CORE = 3
 _JOBS_PER_TASK = 16
+_MOST_JOBS_PER_TASK = 512
+"""What a worker that dies has read is read again, and a cluster reports how far it is by tasks that are done."""
 _JOBS_PER_TASK_OF_RULES = 1024
 """Each stage of each rule has as many tasks, and one that looks at few rows costs as much as one that looks at the rows of a thousand jobs:
 the rules took 43 seconds for 969 jobs in six tasks, 28 in two, 23 in one, which needs no exchange."""
@@ -123,7 +125,7 @@ def judge_items(
     """`judge_fleet` of work that is shared out already."""
     cores, scopes = session.sparkContext.defaultParallelism, len({item.scope for item in items})
     most = cores * _TASKS_PER_CORE
-    deriving, judging = (max(1, min(most, scopes // each)) for each in (_JOBS_PER_TASK, _JOBS_PER_TASK_OF_RULES))
+    deriving, judging = tasks_of(scopes, most)
     session.conf.set(_PARTITIONS, str(deriving))
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
     session.conf.set("spark.sql.inMemoryColumnarStorage.batchSize", "1000")
@@ -149,6 +151,12 @@ def judge_items(
     watch.enter("concluded", scopes)
     yield from _concluded(evidence, said, gone, show, command, version, choice)
     evidence.unpersist()  # not after Ctrl-C: the connection to the JVM then still waits for another answer
+
+
+def tasks_of(scopes: int, most: int) -> tuple[int, int]:
+    """In how many tasks so many scopes are read, and judged by rules; `most`: what the cores are given at once."""
+    reading, judging = (max(1, min(most, scopes // each)) for each in (_JOBS_PER_TASK, _JOBS_PER_TASK_OF_RULES))
+    return max(reading, -(-scopes // _MOST_JOBS_PER_TASK)), judging
 
 
 _WORKER_DIED = "Python worker exited unexpectedly"
