@@ -11,11 +11,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks import kernel, start, triage  # the checkout is put on the path above
+from benchmarks import fleet, kernel, start, triage  # the checkout is put on the path above
 from benchmarks.bench import print_table
 
 RECORDED = ("recorded", "recorded-1gb", "recorded-memory", "recordings", "alone")  # what clusters really wrote leads the table
 
 if __name__ == "__main__":
-    every = {**triage.PARTS, **start.PARTS, **kernel.PARTS}
+    every = {**triage.PARTS, **start.PARTS, **kernel.PARTS, **fleet.PARTS}
     print_table({part: every[part] for part in sorted(every, key=lambda part: part not in RECORDED)}, __doc__)
