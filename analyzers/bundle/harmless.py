@@ -21,6 +21,8 @@ from analyzers.secrets.values import is_everybodys
 
 DATA = resources.files(__package__ or "analyzers.bundle").joinpath("harmless.txt")
 KINDS = ("words", "keys of words", "keys of numbers", "before numbers", "after numbers")
+OWN = "options of diag"
+"""What its own sentences have behind them: `--log-timezone overrides` names no value."""
 
 WORD = re.compile(r"[^\W_](?:[\w.$@-]{0,400}[^\W_])?|_\w*")
 CAMEL = re.compile(r"[Ww][0-9a-f]{7}(?![0-9a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\dA-Za-z_]+")
@@ -29,7 +31,7 @@ _SIGN = r"(?:\\*[\"'`]|&quot;)?\]?[ \t]*(?P<sign>(?<![=!<>])=(?!=)|:=|:(?![:/])|
 KEY = re.compile(rf"(?<![\w.$-])(?P<key>[\w$][\w.$-]{{0,119}}){_SIGN}")
 _APART = ("", *" \t\n,;&?{([|<>\"'`")
 """What stands before the name of a key that is no part of the value before it."""
-_OPTION = re.compile(r"(?<![\w-])--?(?P<key>[A-Za-z][\w.-]{0,80})[ \t]+(?=[^-\s|])")
+OPTION = re.compile(r"(?<![\w-])--?(?P<key>[A-Za-z][\w.-]{0,80})[ \t]+(?=[^-\s|])")
 _ELEMENT = re.compile(r"<(?P<key>[\w:.-]{1,120})(?:\s[^<>]{0,400})?>(?=[^<>]+</)")
 _WORD_BEFORE = re.compile(r"(?P<word>[A-Za-z]{2,40})(?:\\*[\"'])?[ =:#(\[]{1,3}-?\Z")
 _WORD_AFTER = re.compile(r" ?(?P<word>[A-Za-z]{1,20})(?![\w-])")
@@ -74,7 +76,7 @@ _EPOCH = re.compile(r"1[5-9]\d{11}")
 """Milliseconds since 1970, from 2017 to 2033."""
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 _QUOTES = ('\\"', "\\'", '"', "'", "`", "&quot;")
-_VALUE_END = re.compile(r"[\s,;&)}\]>\"'|]")
+VALUE_END = re.compile(r"[\s,;&)}\]>\"'|]")
 _PROSE_END = re.compile(r"[\n;}\]]|,(?=\s)")
 _BLANKS = re.compile(r"[ \t]*")
 _NOTHING = re.compile(r"[ \t\r>|+\\-]*")
@@ -111,6 +113,7 @@ class Denial:
         self._token, self._digest, self._of_id = token, digest, of_id
         found = vocabulary()
         self._words, self._word_keys, self._number_keys, before, self._after = (found[kind] for kind in KINDS)
+        self._said = found[OWN]
         self._typed = before | self._number_keys
         self._kept = frozenset(kept)
         self._ids: set[str] = set()
@@ -248,9 +251,11 @@ class Denial:
             begin, reached = _extent(text, match.start(), at, stop, line_end, sign)
             yield from self._of_key(text, key, begin, reached, prose=sign == ":")
         if "-" in text:
-            for match in _OPTION.finditer(text):
-                end = _VALUE_END.search(text, match.end())
-                yield from self._of_key(text, match["key"], match.end(), end.start() if end else len(text))
+            for match in OPTION.finditer(text):
+                end = VALUE_END.search(text, match.end())
+                stop = end.start() if end else len(text)
+                if f"{match['key']} {text[match.end() : stop]}" not in self._said:
+                    yield from self._of_key(text, match["key"], match.end(), stop)
         if "</" in text:
             for match in _ELEMENT.finditer(text):
                 yield from self._of_key(text, match["key"], match.end(), text.find("<", match.end()))
@@ -295,7 +300,7 @@ def _extent(text: str, begin: int, at: int, stop: int, line_end: int, sign: str)
     alone = bool(broken or begin <= _INDENT) and not line.strip(" \t-#")
     if alone and stop == line_end:
         return at, stop
-    ends = (_PROSE_END if sign == ":" or alone else _VALUE_END).search(text, at, stop)
+    ends = (_PROSE_END if sign == ":" or alone else VALUE_END).search(text, at, stop)
     return at, ends.start() if ends else stop
 
 

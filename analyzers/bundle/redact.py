@@ -210,7 +210,14 @@ class Redactor:
     def _job(self, name: str) -> str:
         """The token of a job that is called as a group or a client is, with the same digits; else the name, and what it states."""
         kind = self._names.get(name)
-        return f"job-{self.token(kind, name).partition('-')[2]}" if kind in _LIKE_JOBS else self.text(name)
+        return self._job_like(kind, name) if kind in _LIKE_JOBS else self.text(name)
+
+    def _job_like(self, kind: str, name: str) -> str:
+        return f"job-{self.token(kind, name).partition('-')[2]}"
+
+    def tokens_of_job(self, name: str) -> list[str]:
+        """The tokens of a job that is called as something else is."""
+        return [self._job_like(kind, name) for kind in _LIKE_JOBS]
 
     def _value(self, kind: str | None, value: str) -> str:
         if kind is None:

@@ -15,9 +15,10 @@ from analyzers.bundle import manifest as manifests
 from analyzers.bundle import parquet
 from analyzers.bundle.archive import is_archive_name, pack
 from analyzers.bundle.carried import carry, carry_file, texts_of
-from analyzers.bundle.encoding import encodable, lines, storable, validate, written_time
+from analyzers.bundle.encoding import lines, storable, validate, written_time
 from analyzers.bundle.errors import BundleError
 from analyzers.bundle.held import held_beside, release
+from analyzers.bundle.hiding import stored_tables
 from analyzers.bundle.keys import key_id, redaction_key, words_to_keep
 from analyzers.bundle.manifest import Manifest, StoredTable
 from analyzers.bundle.read import RAW, Bundle, read_bundle
@@ -74,7 +75,7 @@ def write_bundle(
     from analyzers.secrets import scrub
 
     path = Path(os.path.realpath(path))  # a link stays a link
-    stored: dict[str, Sequence[Row]] = {name: encodable(rows) for name, rows in tables.items() if not TABLES[name].derived}
+    stored = stored_tables(tables)
     for name, rows in stored.items():
         validate(TABLES[name], rows)
     before = _existing(path)

@@ -25,11 +25,13 @@ from analyzers.report.report import Report, Source
 from analyzers.rules.catalogue import load_rules
 from analyzers.tables import Row
 from analyzers.tables.by_column import ByColumn
+from analyzers.tables.evidence import Evidence
 from analyzers.tables.memory import gc_paused
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from analyzers.bundle.hiding import Hiding
     from analyzers.vocabulary.rule import Rule
 
 DERIVED = "scope string, name string, waiting array<string>, cut array<string>, payload binary"
@@ -38,12 +40,14 @@ DERIVED = "scope string, name string, waiting array<string>, cut array<string>, 
 
 @dataclass(frozen=True)
 class Choice:
-    """What is to be judged: rules, findings, and the times between which things count, as `diagnosis.judge` has them."""
+    """What is to be judged: rules, findings, and the times between which things count, as `diagnosis.judge` has them; `hide`: with tokens
+    for names."""
 
     runs: Callable[[str], bool] = lambda code: True
     keeps: Callable[[Finding], bool] = lambda finding: True
     since: datetime | timedelta | None = None
     until: datetime | timedelta | None = None
+    hide: Hiding | None = None
 
 
 ALL = Choice()
@@ -87,6 +91,8 @@ def derived_of(scope: str, found: Iterable[tuple[str, Any]], choice: Choice) -> 
         half, shown, cut = _derived(scope, found, choice)
     except Exception as error:  # one poisoned scope costs itself
         half = Half(failed=f"its evidence could not be judged: {type(error).__name__}: {error}")
+    if choice.hide is not None and half.failed:
+        (half.failed,) = choice.hide.texts([half.failed])
     out: list[dict[str, Any]] = [
         {"scope": scope, "name": name, "waiting": [], "cut": [], "payload": _bytes(table)} for name, table in shown.items()
     ]
@@ -114,6 +120,9 @@ def _derived(scope: str, found: Iterable[tuple[str, Any]], choice: Choice) -> tu
         logs = tables(made, bounded.take(), bounded.limits)
         evidence = {**logs, **evidence, "sources": [*logs["sources"], *evidence.get("sources", ())]}
         notes += made.notes
+    if choice.hide is not None:
+        hidden = choice.hide.evidence(Evidence(evidence, notes, absent))
+        evidence, notes, absent = {**hidden.tables}, hidden.notes, hidden.absent
     filed = {name: _filed(own, scope) for name, own in evidence.items()}
     if (outside := nothing_within(filed, choice.since, choice.until)) is not None:
         return Half(failed=outside), {}, []

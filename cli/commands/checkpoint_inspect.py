@@ -75,6 +75,8 @@ def checkpoint_inspect(
 
     if options.bundle and (paths or dump or flink_rest):
         raise UsageError("a bundle is judged by itself", "Leave out PATH, --flink-rest and --dump, or --bundle.")
+    if dump and options.hide:
+        raise UsageError("--dump writes what is in files as it is", "Leave out --redact; --facts-only --redact -o json has their tables.")
     if dump and flink_rest:
         raise UsageError("--dump writes what is in files", "Leave out --flink-rest; --facts-only -o json has what a JobManager tells.")
     wanted = checkpoint_dump.existing(paths or ()) if not (options.bundle or (flink_rest and not paths)) else []

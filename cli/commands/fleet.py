@@ -9,7 +9,7 @@ import typer
 
 from cli.options.flink import FlinkRestAuth
 from cli.options.kafka import seconds
-from cli.options.report import Cores, FailOnOption, Ignore, Memory, NoPager, Only, Quiet, SparkMaster, Verbose
+from cli.options.report import Cores, FailOnOption, Ignore, Keep, Memory, NoPager, Only, Quiet, Redact, RedactionKey, SparkMaster, Verbose
 from cli.options.shared import (
     DEFAULT_MASTER,
     DEFAULT_MEMORY,
@@ -20,6 +20,7 @@ from cli.options.shared import (
     Until,
     code_filters,
     heap,
+    hidden_subjects,
     master_with,
     moment,
 )
@@ -97,6 +98,9 @@ def fleet(
     only_new: OnlyNew = False,
     group_by: GroupBy = None,
     team: Team = "1",
+    redact: Redact = False,
+    redaction_key: RedactionKey = None,
+    keep: Keep = None,
     spark_master: SparkMaster = DEFAULT_MASTER,
     cores: Cores = None,
     memory: Memory = DEFAULT_MEMORY,
@@ -159,7 +163,11 @@ def fleet(
         memory=heap(memory),
         verbosity=environment.verbosity,
         outputs=tuple(outputs or ()),
+        redaction_key=redaction_key,
+        keep=keep,
+        hide=redact,
     )
+    hidden_subjects(options.only, options.ignore, hide=redact)
     named = [*(paths or []), *([str(flink_rest_file)] if flink_rest_file is not None else [])]
     before = fleet_history.baseline(baseline, save) if baseline is not None else None
     environment.say(f"diag {version()}: reading {', '.join(named[:3])}")

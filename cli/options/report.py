@@ -20,6 +20,7 @@ from cli.options.shared import (
     codes_beginning_with,
     declared,
     heap,
+    hidden_subjects,
     master_with,
     own_parameters,
 )
@@ -61,12 +62,18 @@ NoRedact = Annotated[
     bool,
     typer.Option("--no-redact", help="Keep names and words of your own in a saved bundle. Secrets are left out in any case."),
 ]
+Redact = Annotated[
+    bool,
+    typer.Option("--redact", help="Names and words of your own become tokens in the report, too, as in a saved bundle."),
+]
 RedactionKey = Annotated[
     Path | None,
-    typer.Option("--redaction-key", metavar="FILE", help="Key for the tokens of a saved bundle; bundles of one key can be compared."),
+    typer.Option(
+        "--redaction-key", metavar="FILE", help="Key for the tokens of a saved bundle, and of --redact; what has one key can be compared."
+    ),
 ]
 Keep = Annotated[
-    Path | None, typer.Option("--keep", metavar="FILE", help="Words and names that a redacted bundle may have, apart by blanks.")
+    Path | None, typer.Option("--keep", metavar="FILE", help="Words and names that a redacted bundle or report may have, apart by blanks.")
 ]
 SparkMaster = Annotated[str, typer.Option("--spark-master", metavar="URL", envvar="DIAG_SPARK_MASTER", help="Where Spark runs.")]
 Cores = Annotated[
@@ -102,6 +109,7 @@ REPORTING: tuple[Given, ...] = (
     ("bundle", BundleOption, None),
     ("save", Save, None),
     ("no_redact", NoRedact, False),
+    ("redact", Redact, False),
     ("redaction_key", RedactionKey, None),
     ("keep", Keep, None),
     ("spark_master", SparkMaster, DEFAULT_MASTER),
@@ -147,16 +155,19 @@ def _options(chosen: dict[str, Any], environment: Environment) -> RunOptions:
         from analyzers.rules.catalogue import rule_codes
 
         known = rule_codes()
+    only, ignore = code_filters(chosen["only"], known), code_filters(chosen["ignore"], known)
+    hidden_subjects(only, ignore, hide=chosen["redact"])
     return RunOptions(
         outputs=tuple(chosen["outputs"] or ()),
-        only=code_filters(chosen["only"], known),
-        ignore=code_filters(chosen["ignore"], known),
+        only=only,
+        ignore=ignore,
         fail_on=chosen["fail_on"].value,
         bundle=chosen["bundle"],
         save=chosen["save"],
         redact=not chosen["no_redact"],
         redaction_key=chosen["redaction_key"],
         keep=chosen["keep"],
+        hide=chosen["redact"],
         spark_master=master_with(chosen["spark_master"], chosen["cores"]),
         memory=heap(chosen["memory"]),
         keep_warm=chosen["keep_warm"],

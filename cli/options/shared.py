@@ -104,6 +104,8 @@ class RunOptions:
     redact: bool = True
     redaction_key: Path | None = None
     keep: Path | None = None
+    hide: bool = False
+    """Names and words of the report become tokens, as `redact` makes them in a bundle."""
     spark_master: str = DEFAULT_MASTER
     memory: str = DEFAULT_MEMORY
     keep_warm: bool = False
@@ -163,6 +165,14 @@ def code_filters(values: Iterable[str] | None, known: Sequence[str]) -> tuple[Co
         code, equals, subject = value.partition("=")
         filters.append(CodeFilter(known_code(code, known), subject if equals else None))
     return tuple(filters)
+
+
+def hidden_subjects(*filters: Sequence[CodeFilter], hide: bool) -> None:
+    """Raises `UsageError` for a subject that would be looked for among tokens: nothing would be left out, or all."""
+    if hide and (named := next((each for own in filters for each in own if each.subject is not None), None)) is not None:
+        raise UsageError(
+            f"{named.code}={named.subject}: with --redact the subjects of a report are tokens", f"Name the rule alone: {named.code}."
+        )
 
 
 def known_code(code: str, known: Sequence[str]) -> str:

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from analyzers.readers.object_stores import is_remote
 from analyzers.report.finding import NotChecked
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from analyzers.bundle.held import HeldDirectory
+    from analyzers.bundle.hiding import Hiding
     from analyzers.readers.log_scan import LogOptions, Plan
     from analyzers.report.finding import Finding
     from analyzers.vocabulary.rule import Rule
@@ -231,7 +232,7 @@ def save(options: RunOptions, found: Evidence, version: str, progress: Progress 
     from analyzers.bundle.write import write_bundle
 
     try:
-        write_bundle(
+        written = write_bundle(
             options.save,
             found.tables,
             version=version,
@@ -244,6 +245,7 @@ def save(options: RunOptions, found: Evidence, version: str, progress: Progress 
         raise UsageError(error.message, error.hint) from error
     except BundleError as error:
         raise CannotLook(error.message, error.hint) from error
+    found.redaction = written.redaction
     progress(f"evidence written to {options.save}")
 
 
@@ -254,6 +256,30 @@ def unsaved(options: RunOptions, found: Evidence, version: str, progress: Progre
     except CannotLook as error:
         return error
     return None
+
+
+def hiding(options: RunOptions, used: Mapping[str, Any] | None = None) -> Hiding | None:
+    """How the report is redacted, where `options` ask for that; `used`: what the manifest of a bundle says that was saved of it.
+
+    Raises `UsageError` and `CannotLook`.
+    """
+    if not options.hide:
+        return None
+    from analyzers.bundle.errors import BundleError, BundleNotFound
+    from analyzers.bundle.hiding import Hiding
+
+    try:
+        return Hiding.of(used or {}, options.redaction_key, options.keep)
+    except BundleNotFound as error:
+        raise UsageError(error.message, error.hint) from error
+    except BundleError as error:
+        raise CannotLook(error.message, error.hint) from error
+
+
+def reported(options: RunOptions, found: Evidence) -> Evidence:
+    """What the report is made of: `found`, or where `options` ask for it what a redacted bundle of it would hold."""
+    hide = hiding(options, found.redaction)
+    return found if hide is None else hide.evidence(found)
 
 
 def judged(

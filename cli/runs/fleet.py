@@ -15,13 +15,14 @@ from analyzers.report.frames import finding_rows
 from analyzers.report.report import Report
 from analyzers.report.without_secrets import without_secrets
 from cli.options.shared import RunOptions
-from cli.runs.evidence import left_out
+from cli.runs.evidence import hiding, left_out
 from cli.runs.fleet_evidence import ASKED, Gathering
 from cli.runs.fleet_tick import tick
 from cli.runs.waiting import waited
 from cli.shell.exits import CannotLook, ExitCode, UsageError
 
 if TYPE_CHECKING:
+    from analyzers.bundle.hiding import Hiding
     from analyzers.fleet.places import Place
     from cli.engine.spark import Engine
     from cli.renderers.fleet_page import OfPage
@@ -43,20 +44,21 @@ class FleetRun:
 
 
 def show(
-    scope: str, report: Report, *, pages: bool, job: str | None = None, options: RunOptions = EVERYTHING, counter: str = ""
+    scope: str, report: Report, *, pages: bool, called: Set[str] = frozenset(), options: RunOptions = EVERYTHING, counter: str = ""
 ) -> dict[str, Any]:
-    """What the driver gets of one scope; of the scope, or the job, that is called `job` all of it. Runs on executors."""
+    """What the driver gets of one scope; of the scope, or the job, that has a name of `called` all of it. Runs on executors."""
     from analyzers.fleet.identities import names_of
     from cli.renderers.fleet_page import pages_of
 
     tick(counter)
     ignored = [code for code in report.left_out if any(each.code == code for each in options.ignore)]
     report.notes += left_out(options, ignored)
-    if job is not None:
-        own = {id_ for id_, name in report.job_names.items() if job in (id_, name)} | ({job} & {each.job for each in report.verdicts})
-        if scope != job and not own:
+    if called:
+        own = {id_ for id_, name in report.job_names.items() if called & {id_, name}}
+        own |= called & {each.job for each in report.verdicts}
+        if scope not in called and not own:
             return {"scope": scope}
-        return {"scope": scope, "whole": report if scope == job else _of_jobs(report, own)}
+        return {"scope": scope, "whole": report if scope in called else _of_jobs(report, own)}
     report = without_secrets(report)
     rows = rows_of(scope, report, names_of)
     return {"rows": rows, "findings": finding_rows(scope, report), "pages": pages_of(scope, report) if pages else {}, "ignored": ignored}
@@ -108,9 +110,22 @@ def run(
         raise CannotLook(f"there is no job in {', '.join(paths)}.", "Name a directory whose entries are the directories of jobs.")
     if job is not None:  # a directory is known by its name before anything is read, a job is not
         found = [place for place in found if place.scope == job] or found
+    called = frozenset({job} if job is not None else ())
+    hide = hiding(options)
+    if hide is not None:
+        hidden = {place.scope: hide.scope(place.scope) for place in found}
+        found = [replace(place, scope=hidden[place.scope]) for place in found]
+        called = frozenset({hidden[job]} if job in hidden else hide.job(job)) if job is not None else called
+        notes = hide.texts(notes)
     progress(f"{counted(len(found), 'job')}, {sum(place.size for place in found) / 1e6:,.1f} MB; starting Spark")
     judge = partial(
-        _judged, found, options, gather=gather or Gathering(), version=version, shown=partial(show, pages=pages, job=job, options=options)
+        _judged,
+        found,
+        options,
+        gather=gather or Gathering(),
+        version=version,
+        hide=hide,
+        shown=partial(show, pages=pages, called=called, options=options),
     )
     if engine is None:
         from cli.engine.spark import Engine
@@ -147,6 +162,7 @@ def _judged(
     gather: Gathering,
     version: str,
     shown: Callable[..., dict[str, Any]],
+    hide: Hiding | None,
     progress: Progress,
 ) -> list[dict[str, Any]]:
     """What is `shown` of each."""
@@ -165,7 +181,7 @@ def _judged(
         if isinstance(gather, Gathering):
             gather = replace(gather, counter=meter.file)
         read = LogOptions(options.log_timezone, inside=(options.since, options.until), apart=False)
-        choice = Choice(options.runs, options.keeps, options.since, options.until)
+        choice = Choice(options.runs, options.keeps, options.since, options.until, hide)
         judging = partial(judge_fleet, version=version, choice=choice, read=read, ended=engine.ended, progress=progress, watch=meter)
         return waited(
             lambda: list(judging(found, session, gather, partial(shown, counter=meter.file))),

@@ -12,7 +12,7 @@ from analyzers.tables import Row
 from analyzers.tables.evidence import Evidence
 from analyzers.tables.memory import gc_paused
 from cli.options.shared import RunOptions
-from cli.runs.evidence import NOT_ASKED, Interrupted, as_it_is, chosen, from_bundle, judged, none_judged, save, scanned, unsaved
+from cli.runs.evidence import NOT_ASKED, Interrupted, as_it_is, chosen, from_bundle, judged, none_judged, reported, save, scanned, unsaved
 from cli.shell.exits import CannotLook, DiagError, UsageError
 from cli.shell.output import after, emit, exit_code, show_facts
 
@@ -77,6 +77,7 @@ class Run:
         if self.options.facts_only:
             found = self._evidence(None)
             save(self.options, found, self.version, self.progress)
+            found = reported(self.options, found)
             facts = self._facts(found)
             self.collected(facts)
             if found.stop is not None:
@@ -146,6 +147,7 @@ class Run:
         engine.prepare_session()  # while the answers are on their way
         found = self._evidence(engine)
         stopped: BaseException | None = unsaved(self.options, found, self.version, self.progress)
+        found = reported(self.options, found)
         self.collected(self._facts(found))
         try:
             try:
@@ -236,6 +238,7 @@ class Run:
     def _without_spark(self, found: Evidence, error: DiagError, *, saved: bool = False) -> Report:
         if not saved:
             save(self.options, found, self.version, self.progress)
+            found = reported(self.options, found)
             self.collected(self._facts(found))
         self.progress(f"no rule can judge: {error}")
         report = none_judged(self._facts(found), error, [rule.code for rule in self._rules(found)], self.options)

@@ -13,7 +13,7 @@ from analyzers.rules.catalogue import rule_codes
 from analyzers.tables.evidence import Evidence
 from cli.collectors.collector import Collector
 from cli.options.shared import RunOptions, resolve
-from cli.runs.evidence import NOT_ASKED, Interrupted, UnreadCrowd, as_it_is, judged, none_judged, save, unsaved
+from cli.runs.evidence import NOT_ASKED, Interrupted, UnreadCrowd, as_it_is, hiding, judged, none_judged, reported, save, unsaved
 from cli.runs.gathering import gathered
 from cli.shell.exits import CannotLook, UsageError
 
@@ -45,6 +45,7 @@ def run(
     if options.facts_only:
         found = _read(paths, options, None, stdin, collectors, progress, version)
         save(options, found, version)
+        found = reported(options, found)
         if found.stop is not None:
             raise Interrupted(_facts(found, version), found.stop)
         return _facts(found, version)
@@ -56,7 +57,7 @@ def run(
         except CannotLook as error:  # what was read is told all the same
             found = _read(paths, options, None, stdin, collectors, progress, version)
             save(options, found, version)
-            return _unjudged(found, error, options, version)
+            return _unjudged(reported(options, found), error, options, version)
         with own:  # with: a failed job is told before the JVM has gone
             return run(
                 paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, progress=progress, meanwhile=meanwhile
@@ -66,6 +67,7 @@ def run(
     if isinstance(found, UnreadCrowd):
         return _judged_apart(found, options, engine, version, progress)
     full = unsaved(options, found, version, progress)
+    found = reported(options, found)
     _look_through_window(options, found)
     meanwhile()
     try:
@@ -109,12 +111,16 @@ def _read(
 def _takes_all_tables(options: RunOptions) -> bool:
     """Whether logs must be read before they are judged: something is asked that takes the tables of all of them."""
     subjects = [each.subject for each in (*options.only, *options.ignore) if each.subject is not None]
-    return bool(options.save or options.since or options.until or options.thresholds or subjects)
+    return bool(options.save or options.hide or options.since or options.until or options.thresholds or subjects)
 
 
 def unread(error: CannotLook, paths: Sequence[str], options: RunOptions, version: str) -> Report:
     """The report of a run that could read nothing: what was named and why it told nothing, and no rule that judged."""
     named = [(str(options.bundle), "bundle")] if options.bundle is not None else [(path, "logs") for path in paths]
+    hide = hiding(options)
+    if hide is not None:
+        error = CannotLook(*hide.texts([error.message, error.hint]))
+        named = [(hide.texts([name])[0], kind) for name, kind in named]
     return none_judged(_facts(Evidence({}), version), error, rule_codes(), options, failed=named)
 
 
