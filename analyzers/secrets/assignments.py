@@ -28,7 +28,11 @@ _PATH = re.compile(r"(?:^|[\s\"'(=])/(?:[\w.-]{1,100}/){0,20}\Z")
 _COLOUR = r"(?:\x1b\[[\d;]{0,12}m)*"
 _CLOSE = r"(?:\[\d{0,4}\])?(?:\\*[\"'`]|&quot;|\\u0022|%22)?[\]}]?" + _COLOUR
 _SEPARATOR = re.compile(
-    _CLOSE + r"[ \t]*(?P<sign>:=|==?>|==?|->|::(?=[ \t])|:|\\=|%3D|&\#61;)[ \t]*" + _COLOUR + r"(?P<continued>\\\r?\n[ \t]*)?", re.I
+    _CLOSE
+    + r"[ \t]*(?P<sign>:=|==?>|==?|->|::(?=[ \t])|:|\\=|%3[DA]|&\#(?:61|58);|\\{1,4}(?:u003|x3)[da])[ \t]*"
+    + _COLOUR
+    + r"(?P<continued>\\\r?\n[ \t]*)?",
+    re.I,
 )
 _PAIR = re.compile(  # what stands between a name and its value where each is a thing of its own
     r"(?:\s{0,200}</(?:\w+:)?name>\s{0,200}(?:(?:<(?:final|source|description)>[^<]{0,400}</\w+>|<!--[^>]{0,400}-->)\s{0,200}){0,4}<value[^<>]{0,80}>"
@@ -39,6 +43,10 @@ _PAIR = re.compile(  # what stands between a name and its value where each is a 
 _ELEMENT = re.compile(r"(?=[\s/>&])(?:[^<>&\"']|\"[^\"<>]{0,200}\"|'[^'<>]{0,200}'){0,20}?(?:/(?=>))?(?:>|&gt;)")
 _CALL = re.compile(r"\\*[\"'],\s?(?=\\*[\"'])")
 _TUPLE = re.compile(r",(?=\S)")
+_KEYWORD = re.compile(r"[ \t]{1,4}(?=[\"'])")
+"""``:pass "x"`` of EDN, and of Ruby."""
+_COMMAND = re.compile(r"(?:^|[\r\n>\"']|[>:] )(?:USER \S{1,64} )?\Z")
+"""What stands before a command of a protocol: ``AUTH x`` of Redis, ``PASS x`` of FTP and POP."""
 _TABLE = re.compile(r"[ \t]{1,40}\|[ \t]{1,40}")
 _ARGUMENT = re.compile(r"(?:[ \t]{1,40}|[\"']?,[ \t]?)(?![-,])")
 _LOADED = re.compile(r", (?=\S)")
@@ -141,12 +149,15 @@ def _value(text: str, begin: int, end: int, line_end: int) -> list[Span]:
         line_end = text.find("\n", pair.end())
         line_end = len(text) if line_end < 0 else line_end
         return _checked(text, kind, *_extent(text, kind, pair.end(), line_end, xml=pair[0].endswith(">")))
+    if text[begin:end] in ("AUTH", "PASS") and _COMMAND.search(text, max(0, begin - 72), begin) and (match := _ALONE.match(text, end)):
+        return _checked(text, Name.LIKELY, *match.span("value"))
     if kind is Name.MAYBE and text[begin] != "-" and not (begin == 0 or text[begin - 1] == "\n"):
         return []
     window = text[max(0, begin - 40) : begin]
     for form, wanted in (
         (_CALL, ahead in ("'", '"') and window.rstrip("\\\"'").endswith("(")),
         (_TUPLE, ahead == "("),
+        (_KEYWORD, ahead == ":"),
         (_TABLE, window.rstrip(" \t\"'").endswith("|")),
         (_ARGUMENT, text[begin] == "-"),
         (_LOADED, window.endswith("property: ")),
@@ -177,8 +188,9 @@ def _behind(text: str, kind: Name, begin: int, separator: re.Match[str], line_en
     if separator["continued"]:
         line_end = text.find("\n", at)
         line_end = len(text) if line_end < 0 else line_end
-    elif sign == ":" and (block := _block(text, begin, at)) is not None:
-        return [span for one in block for span in _checked(text, kind, *one)]
+    elif sign == ":" and (block := _block(text, begin, values.without_tag(text, at))) is not None:
+        likely = Name.LIKELY if kind is Name.MAYBE else kind  # lines below a name are its value, and no more of a sentence
+        return [span for one in block for span in _checked(text, likely, *one)]
     ahead = text[begin - 1 : begin]
     if ahead == "/" and separator[0].startswith(":") and _PATH.search(text, max(0, begin - 200), begin):  # something is said of it
         return []
@@ -271,6 +283,8 @@ def _said(text: str, kind: Name, begin: int, end: int, line_end: int) -> list[Sp
     """A value with a blank or a word before it: ``secret key wJalr…``, ``password is hunter2``, ``PASSWORD 'x'``."""
     name = text[begin:end]
     alone = begin == 0 or text[begin - 1] == "\n"
+    if alone and kind is Name.SURE and text.startswith("\t", end) and (match := _ALONE.match(text, end)):
+        return _checked(text, kind, *match.span("value"))
     alone = alone or ("." in name and text.startswith(("  ", "\t"), end))  # a line of spark-defaults.conf, printed behind something
     if alone and ("." in name or name.lower() in ("requirepass", "masterauth", "bindpw")) and (match := _ALONE.match(text, end)):
         return _checked(text, kind, *match.span("value"))

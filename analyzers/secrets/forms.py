@@ -9,6 +9,7 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 
 _PREFIXES = (  # prefix, characters behind it, how many at least
     ("AKIA", "A-Z0-9", 16), ("ASIA", "A-Z0-9", 16), ("ABIA", "A-Z0-9", 16), ("ACCA", "A-Z0-9", 16),  # AWS access key ids
@@ -27,13 +28,35 @@ _PREFIXES = (  # prefix, characters behind it, how many at least
     ("aivenv1", r"\w+/=", 30), ("NRAK-", "A-Z0-9", 20), ("NRJS-", "a-f0-9", 19), ("PMAK-", "a-f0-9-", 40), ("shpat_", "a-fA-F0-9", 30),
     ("shpss_", "a-fA-F0-9", 30), ("shpca_", "a-fA-F0-9", 30), ("LTAI", "A-Za-z0-9", 16), ("dt0c01.", r"[\w.-]", 40), ("pul-", "a-f0-9", 40),
     ("tskey-", r"\w-", 20), ("sntrys_", r"\w+/=-", 40), ("lin_api_", r"\w", 30), ("secret_", "A-Za-z0-9", 43), ("ops_eyJ", r"\w+/=", 60),
-    ("EAACEdEose0cBA", r"\w", 10), ("sq0csp-", r"\w-", 30), ("sq0atp-", r"\w-", 20), ("key-", "a-f0-9", 32), ("xkeysib-", "a-f0-9-", 40),
+    ("EAACEdEose0cBA", r"\w", 10), ("sq0csp-", r"\w-", 30), ("sq0atp-", r"\w-", 20), ("key-", "a-z0-9", 32), ("xkeysib-", "a-f0-9-", 40),
     ("AKCp", "A-Za-z0-9", 60), ("cmVmd", "A-Za-z0-9", 55), ("SK", "a-f0-9", 32), ("CCIPAT_", r"\w-", 30), ("figd_", r"\w-", 30),
     ("CFPAT-", r"\w-", 40), ("atlasv1.", r"\w-", 40),
-    ("pscale_tkn_", r"\w.=-", 30), ("sbp_", "a-f0-9", 40), ("tfp_", r"\w", 40), ("PuTTY-User-Key-File", ".", 9999),
+    ("dor_v1_", "a-f0-9", 40), ("dckr_oat_", r"\w-", 20), ("dose", "a-f0-9", 32), ("dsapi", "a-f0-9", 32), ("ABSK", r"\w+/=", 60),
+    ("CLOJARS_", "a-z0-9", 60), ("EZAK", "A-Za-z0-9", 50), ("EZTK", "A-Za-z0-9", 50), ("FLWSECK", r"\w-", 12), ("HRKU-", r"\w-", 30),
+    ("NRII-", r"\w-", 30), ("AQVN", r"\w-", 35), ("fo1_", r"\w-", 40), ("fm1r_", r"\w+/=-", 60), ("fm2_", r"\w+/=-", 60),
+    ("fio-u-", r"\w=-", 60), ("duffel_live_", r"\w=-", 40), ("gloas-", r"\w-", 60), ("glagent-", r"\w-", 40), ("glsoat-", r"\w-", 20),
+    ("glimt-", r"\w-", 25), ("GR1348941", r"\w-", 20), ("api_org_", "A-Za-z0-9", 30), ("bkua_", "a-f0-9", 40), ("CCIPRJ_", r"\w-", 30),
+    ("p8e-", "A-Za-z0-9", 32), ("pnu_", "A-Za-z0-9", 36), ("ntn_", "A-Za-z0-9", 40), ("sha256~", r"\w-", 43), ("pplx-", "A-Za-z0-9", 40),
+    ("phc_", "A-Za-z0-9", 40), ("phx_", "A-Za-z0-9", 40), ("rdme_", "a-z0-9", 60), ("tk-us-", r"\w-", 40), ("sntryu_", "a-f0-9", 60),
+    ("sgp_", r"\w", 40), ("shppa_", "a-fA-F0-9", 30), ("shippo_live_", "a-f0-9", 40), ("gsk_", "A-Za-z0-9", 40), ("r8_", "A-Za-z0-9", 36),
+    ("xai-", "A-Za-z0-9", 60), ("nvapi-", r"\w-", 50), ("lsv2_", r"\w", 40), ("pcsk_", r"\w", 40), ("pscale_pw_", r"\w.=-", 30),
+    ("pscale_oauth_", r"\w.=-", 30), ("sm_pat_", "A-Za-z0-9", 16), ("sm_aat_", "A-Za-z0-9", 16), ("dnkey-", r"\w=-", 50),
+    ("YCAJE", r"\w-", 16), ("sk-", "A-Za-z0-9", 40), ("sk-or-", r"\w-", 40),
+    ("bedrock-api-key-", r"\w", 20), ("pscale_tkn_", r"\w.=-", 30), ("sbp_", "a-f0-9", 40), ("tfp_", r"\w", 40),
+    ("PuTTY-User-Key-File", ".", 9999),
 )  # fmt: skip
 SIGNS = tuple(sorted({prefix.lower() for prefix, _, _ in _PREFIXES if prefix not in ("SK", "PuTTY-User-Key-File")}))
 _TOKEN = re.compile(r"(?<!\w)(?:" + "|".join(rf"{re.escape(p)}[{c.strip('[]')}]{{{n},}}" for p, c, n in _PREFIXES[:-1]) + r")(?![\w])")
+_RANDOM = re.compile(r"(?<![\w$./+=:-])(?:\d{8,10}:AA)?(?:[A-Za-z]\w{0,3}\.)?[\w-]{24,}(?:\.[\w-]{6,})*(?![\w/+=$-])")
+"""A word that is long enough for what a machine has drawn: a bot's token, one with a version in front, one in parts."""
+_LEAST_DRAWN, _CHANGES = 32, 0.45
+"""Characters of one that was drawn without any sign of its own, and how often their kind must change: of letters and digits that were drawn
+it does so 6 times in 10, in the name of a class once a word."""
+_HEX = re.compile(r"(?<![A-Za-z0-9])(?:[0-9a-f]{2,}|[0-9A-F]{2,})(?![A-Za-z0-9])")
+"""A part of a UUID, an id."""
+_CALLED_ID = re.compile(r"(?:[a-z]I|[ _-]i|\bi)d(?:s|entifier)?[\"']?\s?[:=]\s?[\"']?\Z")
+_OF_PARTS = re.compile(r"\d{8,10}:AA[\w-]{30,}|s\.[A-Za-z0-9]{24,}|[MNO][\w-]{22,28}\.[\w-]{6}\.[\w-]{27,40}")
+"""Telegram's, the older ones of Vault, Discord's."""
 _WEB_TOKEN = re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3}")
 _AZURE = re.compile(
     r"(?<![\w+/])(?:[A-Za-z0-9+/]{86}==|[A-Za-z0-9+/]{43}=(?![\w=])(?<=[A-Za-z0-9+/]{43}=)|[\w~.]{3}\dQ~[\w~.-]{31,36})(?![\w+/=])"
@@ -69,6 +92,8 @@ def by_form(text: str, signs: frozenset[str]) -> Iterator[tuple[int, int]]:
     if "==" in text or "Q~" in text:
         for match in _AZURE.finditer(text):
             yield match.span()
+    for match in _drawn(text):
+        yield match.span()
     for match in _DIGEST.finditer(text) if "digest" in signs else ():
         yield match.span("secret")
     for match in _HASHED.finditer(text) if not signs.isdisjoint(HASHES) else ():
@@ -76,6 +101,26 @@ def by_form(text: str, signs: frozenset[str]) -> Iterator[tuple[int, int]]:
     for match in _SCHEMES.finditer(text) if not signs.isdisjoint(SCHEMES) else ():
         if _authorizes(match["scheme"].lower(), match["secret"]):
             yield match.span("secret")
+
+
+def has_drawn(text: str) -> bool:
+    """Whether `text` holds a word that a machine has drawn."""
+    return next(_drawn(text), None) is not None
+
+
+def _drawn(text: str) -> Iterator[re.Match[str]]:
+    for match in _RANDOM.finditer(text):
+        if is_drawn(match[0]) and not _CALLED_ID.search(text, max(0, match.start() - 20), match.start()):
+            yield match
+
+
+def is_drawn(word: str) -> bool:
+    """Whether letters of both kinds and digits follow each other in `word` as neither people write nor programs name anything."""
+    of_parts = _OF_PARTS.fullmatch(word) is not None
+    kinds = ["d" if c.isdigit() else "u" if c.isupper() else "l" for c in _HEX.sub("", word) if c.isalnum()]
+    if len(set(kinds)) < 3 or (len(kinds) < _LEAST_DRAWN and not of_parts):
+        return False
+    return sum(one != other for one, other in pairwise(kinds)) >= (_CHANGES / (2 if of_parts else 1)) * len(kinds)
 
 
 def _authorizes(scheme: str, value: str) -> bool:

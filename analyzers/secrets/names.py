@@ -26,13 +26,19 @@ SIGN = re.compile(
     r"|credential|cookie|authorization|jaas|auth|sig(?:nature)?|jsessionid|phpsessid|user[._-]?info|(?:api|access|account|private|shared|storage|service"
     r"|subscription|licen[sc]e|signing|encryption|master|auth|sas|app|keystore"
     r"|functions|fernet|hmac|signature|cipher|crypto|tls|ssh|aes|jwt)[ ._-]?key"
+    r"|contrase[nñ]a|senha|пароль|parola|hasło|lösenord|adgangskode|salasana|şifre|密码|パスワード|비밀번호"
     r"|docker[ ._-]?auth[ ._-]?config|confluent[ ._-]?licen[sc]e",
     re.I,
 )
 """A part of every name that can stand before a secret."""
+FOREIGN = (
+    "contraseña", "contrasena", "senha", "пароль", "parola", "hasło", "lösenord", "adgangskode", "salasana", "şifre", "密码", "パスワード",
+    "비밀번호",
+)  # fmt: skip
+"""What a password is called elsewhere."""
 SIGNS_OF_NAMES = (
     "pass", "pwd", "pw", "wachtwoord", "secret", "token", "key", "auth", "credential", "cookie", "jaas", "sig", "jsessionid", "phpsessid",
-    "user.info", "user_info", "user-info", "userinfo", "licen",
+    "user.info", "user_info", "user-info", "userinfo", "licen", *FOREIGN,
 )  # fmt: skip
 """One of them, in small letters, is in all that it matches."""
 
@@ -66,6 +72,8 @@ _NO_SECRET_TOKENS = frozenset({
 
 def judged(name: str, before: str = "") -> Name | None:
     """What `name` says of its value, None when nothing; `before`: the word in front of it."""
+    if name.lower().endswith(FOREIGN):
+        return Name.SURE
     words = [word.lower() for word in _WORDS.findall(_OPTION.sub("", name))]
     while len(words) > 1 and words[-1].isdigit():
         words.pop()
@@ -74,6 +82,8 @@ def judged(name: str, before: str = "") -> Name | None:
     joined, last = "".join(words), words[-1]
     if joined.endswith("corewindowsnet"):  # fs.azure.account.key.ACCOUNT.dfs.core.windows.net: Hadoop puts the account behind it
         return Name.SURE if any(word in joined for word in ("accountkey", "secret", "sas", "password")) else None
+    if joined.startswith("fsazureaccountkey") and len(words) > 4:
+        return Name.SURE
     if last in _INNOCENT_ENDS:
         return None
     if joined.endswith("jaasconfig"):

@@ -9,8 +9,8 @@ from typing import Any
 
 from analyzers.secrets.addresses import in_addresses
 from analyzers.secrets.assignments import assigned
-from analyzers.secrets.forms import SIGNS, by_form
-from analyzers.secrets.names import SIGN, Name, judged
+from analyzers.secrets.forms import SIGNS, by_form, has_drawn
+from analyzers.secrets.names import FOREIGN, SIGN, Name, judged
 from analyzers.secrets.values import is_everybodys, is_number
 
 HIDDEN = "***"
@@ -18,7 +18,7 @@ _SIGNS = (
     "pass", "pwd", "pw", "wachtwoord", "secret", "token", "key", "auth", "credential", "cookie", "jaas", "sig", "sess", "user.info",
     "user_info", "user-info", "userinfo", "identified", "bearer", "basic", "negotiate", "://", "@", "eyj", "q~", "==", "-----begin", "curl",
     "mysql", "mariadb", "redis-cli", "policy", "slack", "login", "mongo", "cqlsh", "ldap", "sqlcmd", "bcp", "isql", "%40", "webhook",
-    "telegram", "hmac", "$2", "{ss", "licen", *SIGNS,
+    "telegram", "hmac", "$2", "{ss", "licen", *FOREIGN, *SIGNS,
 )  # fmt: skip
 """A text without any of these has no secret that could be found: nearly all are done with at that."""
 _MORE = ("digest", "jsessionid", "phpsessid")
@@ -73,7 +73,7 @@ def _judged(name: str) -> Name | None:
 
 def _scrub(text: str) -> str:
     """As `_searched`; where nothing has to go, the lines of a stack need not be looked through."""
-    if signs_in(text).isdisjoint(_SIGNS):
+    if signs_in(text).isdisjoint(_SIGNS) and not has_drawn(text):
         return text
     short = _FRAMES.sub("\n", text) if "\tat " in text or " at " in text else text
     return _searched(text) if len(short) >= len(text) or _searched(short) is not short else text
@@ -81,7 +81,7 @@ def _scrub(text: str) -> str:
 
 def _searched(text: str) -> str:
     signs = signs_in(text)
-    if signs.isdisjoint(_SIGNS):
+    if signs.isdisjoint(_SIGNS) and not has_drawn(text):
         return text
     spans = [*by_form(text, signs), *in_addresses(text, signs)]
     named = list(assigned(text, signs))

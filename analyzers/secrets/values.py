@@ -25,7 +25,7 @@ _TAG = re.compile(r"![\w-]+[ \t]+")
 _CDATA = "<![CDATA["
 
 _EVERYBODYS = re.compile(
-    r"(?:null|none|nil|undefined|true|false|yes|no|on|off|empty|unset|default|required|optional|missing|incorrect|wrong|invalid|expired|hidden"
+    r"(?:null|none|nil|undefined|true|false|yes|no|on|off|empty|unset|default|required|optional|missing|incorrect|wrong|invalid|expired|failed|denied|hidden"
     r"|redacted|masked|\[?<?\(?(?:hidden|redacted|masked|secret|password|token|sensitive)\)?>?\]?|\*+(?:\(redacted\))?|\*{3}.{0,2}|[xX]+|\.+|-+|_+"
     r"|(?:JOIN|SYNC|LEAVE|LIST|DESCRIBE|DELETE|CONSUMER|SHARE)_GROUPS?|(?:CONSUMER|SHARE)_GROUP_\w+|OFFSET_(?:COMMIT|FETCH|DELETE)|LIST_OFFSETS"
     r"|PRODUCE|FETCH|METADATA|API_VERSIONS|INIT_PRODUCER_ID|FIND_COORDINATOR|HEARTBEAT|SASL_(?:HANDSHAKE|AUTHENTICATE)|ADD_(?:PARTITIONS|OFFSETS)_TO_TXN"
