@@ -15,6 +15,7 @@ HEAVY = ("pyspark", "py4j", "pandas", "confluent_kafka", "pyarrow", "numpy", "ka
 
 # Data flows down this list: a stage imports only earlier ones.
 STAGES = (
+    "analyzers.budget",
     "analyzers.components",
     "analyzers.secrets",
     "analyzers.tables",

@@ -12,16 +12,15 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
+from analyzers.budget import BUDGET
 from analyzers.bundle.errors import BundleError, BundleNotFound
 from analyzers.bundle.packed import Counted, Stored, TooMuch, members_of
 
 SUFFIXES = (".tar.gz", ".tgz", ".tar.zst", ".tzst")
 _COPY = 1 << 20
 _HEADER = 512
-_MOST_BYTES = 2 << 30
-"""Of all that an archive holds: it is unpacked to the disk of whoever was sent it."""
-_DEEPEST = 100
-"""Directories; a path of thousands can be neither made nor removed by Python."""
+_MOST_BYTES = BUDGET.bundle_bytes
+_DEEPEST = BUDGET.bundle_directories
 _MAGIC = slice(257, 262)
 """Where every tar header since 1988 says ``ustar``."""
 

@@ -6,14 +6,10 @@ import tarfile
 from collections.abc import Iterator
 from typing import IO
 
-LEAST_BYTES = 256 << 20
-"""Allowed for any size of the packed file."""
-TIMES = 1000
-"""How many times its packed size a file may have. The best of real logs, all one repeated trace, were packed to a 300th by zstd."""
-MOST_MEMBERS = 50_000
-"""Of one archive: each costs a few kilobytes of memory while it is planned for."""
-_LONGEST_NAME = 1 << 20
-"""Of a header in a tar archive that holds a long name or attributes; 64 kB are many."""
+from analyzers.budget import BUDGET, Budget
+
+MOST_MEMBERS = BUDGET.archive_members
+_LONGEST_NAME = BUDGET.archive_name_bytes
 _AT_ONCE = 1 << 20
 _NAMES = (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 _IS_EXTENDED = 482
@@ -28,8 +24,8 @@ class Stored:
     """The bytes of a packed file as they are stored; counts them, and what is unpacked of them may be a multiple, and no more than `most`
     bytes."""
 
-    def __init__(self, stream: IO[bytes], most: int | None = None) -> None:
-        self._stream, self._most = stream, most
+    def __init__(self, stream: IO[bytes], most: int | None = None, budget: Budget | None = None) -> None:
+        self._stream, self._most, self._budget = stream, most, budget or BUDGET
         self._bytes = 0
 
     def read(self, size: int = -1) -> bytes:
@@ -51,7 +47,7 @@ class Stored:
 
     def unpacked(self, size: int) -> None:
         """Raises `TooMuch` where `size` bytes came out of what was read so far."""
-        most = LEAST_BYTES + TIMES * self._bytes
+        most = self._budget.unpacked_least_bytes + self._budget.unpacked_times * self._bytes
         if self._most is not None:
             most = min(most, self._most)
         if size > most:

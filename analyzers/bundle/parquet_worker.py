@@ -17,19 +17,16 @@ from contextlib import suppress
 from datetime import timezone
 from typing import IO, Any
 
+from analyzers.budget import BUDGET
 from analyzers.bundle.encoding import written_time
 from analyzers.tables import TABLES, Table
 
 ROWS_AT_ONCE = 1024
-_LEAST_BYTES = 512 << 20
-"""Memory beside what the loaded libraries have: a page, its dictionary and a batch of rows, as Python's objects."""
-_TIMES = 3
-"""Of the bytes that the footer states: unpacked, decoded, and as Python's objects."""
-_MOST_KEPT = 256 << 20
-"""Memory that this process may hold on to behind a file: with more it asks to be replaced."""
-_LEAST_SECONDS = 30
-_BYTES_A_SECOND = 4 << 20
-"""A tenth of what a slow machine reads."""
+_LEAST_BYTES = BUDGET.parquet_least_bytes
+_TIMES = BUDGET.parquet_times
+_MOST_KEPT = BUDGET.parquet_kept_bytes
+_LEAST_SECONDS = BUDGET.parquet_least_seconds
+_BYTES_A_SECOND = BUDGET.parquet_bytes_a_second
 _VALUE_BYTES = 50
 """Of a short text in a list."""
 _PAGES = "/proc/self/statm"

@@ -6,22 +6,21 @@ import os
 import stat
 from pathlib import Path
 
+from analyzers.budget import BUDGET, Budget
 from analyzers.bundle.packed import TooMuch
 from analyzers.tables import Row
 
-MOST_VALUES = 6_000_000
-"""Rows times columns of all tables: a value costs 50 to 100 bytes, even one that is null. The largest recorded bundle has 400,000."""
-MOST_TEXT_BYTES = 256 << 20
-MOST_ROW_BYTES = 16 << 20
-"""Of one row as JSON, which is held whole, and as objects a dozen times as large; those of logs are bounded where they are read."""
-MOST_MANIFEST_BYTES = 4 << 20
+MOST_TEXT_BYTES = BUDGET.table_bytes
+MOST_ROW_BYTES = BUDGET.row_bytes
+MOST_MANIFEST_BYTES = BUDGET.manifest_bytes
 
 
 class Room:
     """What there is still room for; raises `TooMuch` where there is none."""
 
-    def __init__(self) -> None:
-        self._values, self._bytes = MOST_VALUES, MOST_TEXT_BYTES
+    def __init__(self, budget: Budget | None = None) -> None:
+        self._budget = budget = budget or BUDGET
+        self._values, self._bytes = budget.table_values, budget.table_bytes
 
     @property
     def left(self) -> tuple[int, int]:
@@ -32,25 +31,25 @@ class Room:
         """`count` rows with so many `columns`."""
         self._values -= count * columns
         if self._values < 0:
-            raise TooMuch(f"has more rows than there is room for: {MOST_VALUES:,} values of all tables are read")
+            raise TooMuch(f"has more rows than there is room for: {self._budget.table_values:,} values of all tables are read")
 
     def within(self, row: Row) -> None:
         """The values of the lists and maps of `row`."""
         self._values -= sum(len(value) for value in row.values() if isinstance(value, (list, dict)))
         if self._values < 0:
-            raise TooMuch(f"has longer lists than there is room for: {MOST_VALUES:,} values of all tables are read")
+            raise TooMuch(f"has longer lists than there is room for: {self._budget.table_values:,} values of all tables are read")
 
     def line(self, size: int) -> None:
         """One row of `size` bytes."""
-        if size > MOST_ROW_BYTES:
-            raise TooMuch(f"has a row of more than {MOST_ROW_BYTES >> 20} MB")
+        if size > self._budget.row_bytes:
+            raise TooMuch(f"has a row of more than {self._budget.row_bytes >> 20} MB")
         self.text(size)
 
     def text(self, size: int) -> None:
         """`size` bytes of text."""
         self._bytes -= size
         if self._bytes < 0:
-            raise TooMuch(f"is larger than there is room for: {MOST_TEXT_BYTES >> 20} MB of all tables are read")
+            raise TooMuch(f"is larger than there is room for: {self._budget.table_bytes >> 20} MB of all tables are read")
 
 
 def content(place: Path, most: int) -> bytes:

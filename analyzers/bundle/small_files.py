@@ -8,8 +8,10 @@ import stat
 import time
 from pathlib import Path
 
-MOST_BYTES = 1 << 20
-PIPE_SECONDS = 10.0
+from analyzers.budget import BUDGET
+
+MOST_BYTES = BUDGET.option_file_bytes
+PIPE_SECONDS = BUDGET.option_pipe_seconds
 _PIECE = 64 << 10
 
 

@@ -6,14 +6,15 @@ import struct
 from array import array
 from sys import byteorder
 
+from analyzers.budget import BUDGET
+
 _I8 = struct.Struct(">b").unpack_from
 _I16 = struct.Struct(">h").unpack_from
 _U16 = struct.Struct(">H").unpack_from
 _I32 = struct.Struct(">i").unpack_from
 _I64 = struct.Struct(">q").unpack_from
 
-# No handle of Flink nests deeper than three (changelog > key groups > stream); corruption does.
-MAX_DEPTH = 16
+MAX_DEPTH = BUDGET.handle_depth
 
 
 class DamagedBytes(ValueError):

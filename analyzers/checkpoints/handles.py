@@ -10,13 +10,13 @@ from array import array
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from analyzers.budget import BUDGET
 from analyzers.checkpoints.cursor import Cursor
 
 Handle = dict[str, Any]
 Read = Callable[["HandleCursor", str], Any]
 
-# A real operator has a handful of named states; the bound keeps a made-up count from filling the memory.
-MAX_NAMED_STATES = 100_000
+MAX_NAMED_STATES = BUDGET.named_states
 
 MODES = ("split-distribute", "union", "broadcast")
 

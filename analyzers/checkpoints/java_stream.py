@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.checkpoints.cursor import Cursor, DamagedBytes, java_text
 
 MAGIC = b"\xac\xed\x00\x05"
@@ -20,8 +21,7 @@ _WRITE_METHOD, _SERIALIZABLE, _EXTERNALIZABLE, _BLOCK_DATA = 1, 2, 4, 8
 
 _PRIMITIVES = {"B": 1, "C": 2, "D": 8, "F": 4, "I": 4, "J": 8, "S": 2, "Z": 1}
 
-# Sources and coders nest about ten deep; each level costs four Python frames.
-_MAX_DEPTH = 64
+_MAX_DEPTH = BUDGET.java_depth
 
 
 @dataclass

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from analyzers.budget import BUDGET
 from analyzers.checkpoints.cursor import Cursor
 from analyzers.checkpoints.handles import NamedState
 from analyzers.checkpoints.snappy_framing import decompress_chunks
 
 _FIRST_WITH_FLAG = 6
 
-# One element of a source's state is one split: 40 bytes for Kafka, 4 kB for Beam's KafkaIO.
-_MAX_COMPRESSED_ELEMENT = 16 << 20
+_MAX_COMPRESSED_ELEMENT = BUDGET.split_bytes
 
 
 def elements(stream: bytes, states: Sequence[NamedState], name: str) -> Iterator[Cursor]:

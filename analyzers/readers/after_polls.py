@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
+from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.selection import mask
 from analyzers.readers.opening import TROUBLES, at_most, open_file, parts
@@ -20,8 +21,8 @@ from analyzers.tables import Row
 
 EXPIRED = "poll-timeout-expired"
 BACK = ("group-joining", "group-rebalancing")
-MOST_FILES = 20
-MOST_BYTES = 64 << 20
+MOST_FILES = BUDGET.polled_files
+MOST_BYTES = BUDGET.polled_bytes
 _BEFORE = 20_000
 """Lines before the event that show what the log is like."""
 _AFTER = 600.0

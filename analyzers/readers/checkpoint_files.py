@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.checkpoints.cursor import DamagedBytes
 from analyzers.checkpoints.handles import Reference
 from analyzers.checkpoints.metadata import FileFact, OperatorFact, SubtaskFact, read_metadata
@@ -30,12 +31,9 @@ _LEGACY_BEAM = (
     "its group (commitOffsetsInFinalize) and the logs tell how far it is"
 )
 
-# `_metadata` is a list of files: gigabytes of it are no checkpoint, and would be held in memory whole.
-_MAX_METADATA = 256 << 20
-_MOST_ROWS = 150_000
-"""Of one `_metadata`: a subtask may be four bytes of it and is a row of a kilobyte. 100 operators of 1,000 subtasks are 100,000."""
-_MOST_ROWS_IN_ALL = 400_000
-"""Of all checkpoints of a run; what is not kept is said."""
+_MAX_METADATA = BUDGET.metadata_bytes
+_MOST_ROWS = BUDGET.metadata_rows
+_MOST_ROWS_IN_ALL = BUDGET.checkpoint_rows
 
 
 def checkpoint_facts(

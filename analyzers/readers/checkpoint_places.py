@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from posixpath import abspath, basename, dirname, realpath
 
+from analyzers.budget import BUDGET
 from analyzers.readers.file_trees import ArchiveTree, LocalTree, open_tree
 from analyzers.readers.trees import Entry, Tree
 
@@ -18,7 +19,7 @@ _MAGIC = b"\x49\x60\x67\x2d"
 
 # State, not checkpoints: never looked into, they may hold millions of files.
 _STATE_DIRECTORIES = frozenset({"shared", "taskowned", "state"})
-_MAX_DEPTH = 10
+_MAX_DEPTH = BUDGET.checkpoint_depth
 
 
 @dataclass(frozen=True)

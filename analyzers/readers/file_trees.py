@@ -9,18 +9,17 @@ from datetime import datetime, timezone
 from pathlib import PurePosixPath
 from typing import IO, cast
 
+from analyzers.budget import BUDGET
 from analyzers.bundle.packed import Counted, Stored, TooMuch, members_of
 from analyzers.readers.trees import Entry, Tree
 from analyzers.readers.unpacking import Unpacked, packing_of
 
-# What an archive may make us keep: bounded, whatever it claims. `_metadata` is read whole, state files only while they are small.
-_ARCHIVE_METADATA = 128 << 20
-_ARCHIVE_FILE = 4 << 20
-_ARCHIVE_TOTAL = 256 << 20
-_ARCHIVE_MEMBERS = 200_000
-_ARCHIVE_DIRECTORIES = 200_000
-_DEEPEST = 30
-"""Directories on the way to a member, each an entry of its own; what is that deep is not looked into."""
+_ARCHIVE_METADATA = BUDGET.tar_metadata_bytes
+_ARCHIVE_FILE = BUDGET.tar_file_bytes
+_ARCHIVE_TOTAL = BUDGET.tar_bytes
+_ARCHIVE_MEMBERS = BUDGET.tar_members
+_ARCHIVE_DIRECTORIES = BUDGET.tar_directories
+_DEEPEST = BUDGET.tar_depth
 
 _HEAD = 512
 _PACKINGS = ("gz", "bz2", "xz", "zst")

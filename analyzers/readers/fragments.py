@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from analyzers.budget import BUDGET
 from analyzers.logs.scan.captures import catalogue
 from analyzers.logs.scan.kernel import Scanner
 from analyzers.logs.scan.origin import Origin
@@ -17,7 +18,7 @@ from analyzers.logs.wrappings.sniff import Sniffed
 from analyzers.logs.wrappings.unwrapping import unwrapped_sample
 from analyzers.readers.sources import NOTES
 
-MOST_BYTES = 256 << 10
+MOST_BYTES = BUDGET.fragment_bytes
 _OF_ANY_PROGRAM = frozenset({"program-failed", "connection-refused", "call-timed-out", "http-unavailable", "connection-pool-exhausted"})
 _OF_STREAMING = re.compile(
     rb"\b(?:org\.apache\.(?:flink|kafka|spark|beam)|io\.debezium|pyspark|kafka\.|Confluent\.Kafka|kafkajs|aiokafka|librdkafka)"

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
+from analyzers.budget import BUDGET
 from analyzers.readers.opening import TROUBLES, open_file
 
-MOST_BYTES = 256 << 10
-"""Of one text, of which the beginning is read."""
-MOST_LINES = 400
-MOST_FILES = 40
-"""With more of them the directory is a project or an archive, and none is read."""
+MOST_BYTES = BUDGET.note_bytes
+MOST_LINES = BUDGET.note_lines
+MOST_FILES = BUDGET.note_files
 _LONGEST = 500
 _SHORTEST = 6
 

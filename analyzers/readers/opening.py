@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from copy import copy
 from typing import IO, cast
 
+from analyzers.budget import BUDGET
 from analyzers.bundle.packed import MOST_MEMBERS, Counted, Stored, TooMuch, members_of
 from analyzers.logs.wrappings.sniff import with_line_feeds
 from analyzers.readers.object_stores import is_remote
@@ -20,12 +21,11 @@ from analyzers.tables import TABLES
 
 __all__ = ["CHUNK", "TROUBLES", "Peeked", "decoded", "line_feeds", "line_runs", "open_file", "packing_of", "parts", "trouble_text"]
 
-LINE_LIMIT = 16 << 20  # of a wrapped line; the kernel has a smaller limit for what is inside
+LINE_LIMIT = BUDGET.wrapped_line_bytes
 
 _ROW = b'{"scope":"'
 """How each row begins that diag saves."""
-_ZIP_DIRECTORY = 16 << 20
-"""Bytes of the list of files in a zip, which is read in one go: some 150,000 files."""
+_ZIP_DIRECTORY = BUDGET.zip_directory_bytes
 
 
 class Peeked:

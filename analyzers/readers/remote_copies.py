@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from analyzers.budget import BUDGET
 from analyzers.bundle.held import HeldDirectory
 from analyzers.readers.remote_files import files_below, open_remote, remote_entry
 from analyzers.readers.trees import Entry
 
-MOST_FILES = 5_000
-MOST_BYTES = 1 << 30
+MOST_FILES = BUDGET.copied_files
+MOST_BYTES = BUDGET.copied_bytes
 
 
 def fetched(uri: str, suffix: str = "") -> HeldDirectory:

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from analyzers.budget import BUDGET
 from analyzers.readers.object_stores import is_remote
 from analyzers.readers.trees import Entry
 
-FILES_LIMIT = 1_000_000
+FILES_LIMIT = BUDGET.searched_files
 # Never logs, whatever they hold: what stands beside logs in a collected directory. (A file that the user names is read all the same.)
 _NO_LOGS = re.compile(
     r"(?:^|/)(?:_metadata|label\.json|expect\.json|manifest\.json|_SUCCESS)$"

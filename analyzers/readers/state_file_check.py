@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from posixpath import dirname, join
 from typing import Any, NamedTuple
 
+from analyzers.budget import BUDGET
 from analyzers.checkpoints.handles import Reference
 from analyzers.readers.checkpoint_places import Place
 from analyzers.readers.state_files import ANCHORS, candidates, stated_place
@@ -21,8 +22,7 @@ Values = dict[str, Any]
 # One row a file, up to here; what is beyond is one row that counts. A lost shared/ has thousands of files, and says one thing.
 _MOST_ROWS = 100
 
-# Files outside of the job's directory (entropy in the path, a changelog store) cost one request each.
-_MOST_REQUESTS = 2000
+_MOST_REQUESTS = BUDGET.state_requests
 _MAX_DEPTH = 4
 
 

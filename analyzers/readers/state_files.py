@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from posixpath import basename, dirname, join
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.readers.checkpoint_places import Place
 
-# A source's split state is kilobytes; 6,000 Kafka partitions of one subtask are 400 kB.
-_MAX_STATE = 16 << 20
+_MAX_STATE = BUDGET.split_state_bytes
 
 # Directories below a job's checkpoint directory, from which a copied path can be found again.
 ANCHORS = ("shared", "taskowned")

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from analyzers.budget import BUDGET
+from analyzers.bundle.encoding import fits
 from analyzers.readers.notes import Line, lines_of
 from analyzers.readers.opening import TROUBLES, at_most, open_file, parts, trouble_text
 from analyzers.states import flink_rest
@@ -16,8 +18,7 @@ from analyzers.states.recognise import MOST_BYTES, states_of
 from analyzers.states.state import State
 from analyzers.tables import SOURCES, TABLES, Row
 
-MOST_FILES = 500
-"""Of one run: a directory with more of them is an archive of a monitoring system."""
+MOST_FILES = BUDGET.state_files
 
 
 @dataclass

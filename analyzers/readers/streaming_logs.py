@@ -8,6 +8,7 @@ from datetime import datetime, timedelta, timezone
 from posixpath import join
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.checkpoints.cursor import DamagedBytes
 from analyzers.checkpoints.structured_streaming import (
     OffsetLog,
@@ -24,9 +25,8 @@ from analyzers.readers.trees import Entry
 _NUMBER = re.compile(r"\d{1,18}\Z")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
-# Spark keeps 100 batches (spark.sql.streaming.minBatchesToRetain); a directory that was never cleaned is read from its end.
-_MAX_BATCHES = 10_000
-_MAX_LOG = 64 << 20
+_MAX_BATCHES = BUDGET.batches
+_MAX_LOG = BUDGET.batch_log_bytes
 
 Facts = Iterator[tuple[str, dict[str, Any]]]
 

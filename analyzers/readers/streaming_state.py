@@ -12,6 +12,7 @@ from itertools import islice
 from posixpath import join
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.readers.checkpoint_places import Place, Problem
 from analyzers.readers.trees import Entry
 
@@ -23,8 +24,7 @@ _SNAPSHOTS = ("snapshot", "zip")
 _LEFT = re.compile(r"\.(\d{1,18})(?:\.compact)?\.[0-9a-fA-F-]{8,40}\.tmp\Z")
 _MOST_NAMED = 20
 
-# 200 partitions of a handful of operators, each listed once; what is beyond is said, not looked at.
-_MAX_STORES = 5_000
+_MAX_STORES = BUDGET.stores
 
 Facts = Iterator[tuple[str, dict[str, Any]]]
 

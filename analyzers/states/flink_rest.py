@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 from analyzers.states import flink_rows as rows
 from analyzers.states import flink_run_rows as run_rows
@@ -39,7 +40,7 @@ _TIMES = frozenset(
         "start-time",
     )
 )
-_MOST_DEPTH = 8
+_MOST_DEPTH = BUDGET.state_depth
 
 
 def read(text_: Text) -> Iterator[State]:

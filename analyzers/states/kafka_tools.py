@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 from analyzers.states.clocks import Clock, clock_of
 from analyzers.states.state import State, Text, Values
@@ -45,7 +46,7 @@ _PARTITION = expression(
     r"Isr: ?(?P<isr>[\d,]*)(?:\s+Offline: ?(?P<offline>[\d,]+))?"
 )
 _END = expression(r"^(?P<topic>[A-Za-z0-9._-]{1,249}):(?P<partition>\d{1,5}):(?P<end>\d{1,18})\s*$")
-_MOST_PARTITIONS = 10_000
+_MOST_PARTITIONS = BUDGET.group_partitions
 _KCAT = expression(r"^Metadata for .* \(from broker ")
 _KCAT_TOPIC = expression(r"^\s*topic \"(?P<topic>[^\"]+)\" with \d+ partitions:")
 _KCAT_PARTITION = expression(

@@ -11,6 +11,7 @@ from datetime import datetime, timezone
 from itertools import pairwise
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.wrappings import cluster_events, plain_yaml
 from analyzers.states.state import State, Text, Values
@@ -147,7 +148,7 @@ _PROBE_KILLS = expression(
     r"failed (?P<probe>liveness|startup) probe, will be restarted"
 )
 _PROBE_FAILS = expression(r"\sUnhealthy\s.*?\s(?P<probe>Liveness|Startup) probe failed: (?P<said>\S.*)$")
-_MOST_EVENTS = 200
+_MOST_EVENTS = BUDGET.kubernetes_events
 
 
 def _probed(events: Sequence[str], containers: Sequence[Values], probes: Mapping[str, str]) -> None:

@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 from itertools import accumulate
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 from analyzers.states.metric_store import Sample, Store, moment_of
 from analyzers.states.state import Document, State, Text
@@ -21,7 +22,7 @@ _PAIR = expression(r"\b([A-Za-z_]\w*)=(\S+)")
 _PROPERTY = expression(r"[:,]([\w-]+)=(\"[^\"]*\"|[^,]*)")
 _OF_SUBTASK = expression(r"^(?:(?P<subtask>\d+)\.)?(?P<name>[\w.:() -]+)$")
 _PATH = expression(r"/jobs/(?P<job>[^/\s?]+)(?:/vertices/(?P<vertex>[^/\s?]+))?")
-_MOST_POINTS = 200_000
+_MOST_POINTS = BUDGET.metric_points
 Point = tuple[datetime | None, float]
 Found = tuple[str, dict[str, str], list[Point]]
 

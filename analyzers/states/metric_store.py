@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from typing import NamedTuple
 
+from analyzers.budget import BUDGET
 from analyzers.secrets import scrub
 from analyzers.states.metric_names import meaning_of
 from analyzers.states.state import State, Values
 
-MOST_SERIES = 20_000
-"""Of one text. A scrape of a large cluster has ten thousand in all, of which few are known."""
+MOST_SERIES = BUDGET.metric_series
 MOST_SAMPLES, FEWEST_SAMPLES = 64, 4
 """Of one series: with more, every second one of those between the first and the last is left out. The more series, the fewer of each."""
-MOST_ROWS = 120_000
+MOST_ROWS = BUDGET.metric_rows
 _LONGEST_LABEL = 200
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MILLISECONDS = 1e11  # a time stamp above it: seconds would be in the year 5138

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 
+from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 from analyzers.states.clocks import Clock, clock_of
 from analyzers.states.metric_names import meaning_of
@@ -44,10 +45,10 @@ _TARGET = expression(r"(?:https?://)?(?P<host>[a-zA-Z][\w.-]{0,80}|\d{1,3}(?:\.\
 _UNESCAPED = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
 _ESCAPE = expression(r"\\[n\"\\]")
 _WHOSE = ("instance", "host", "pod", "tm_id", "hostname", "node")
-_LONGEST = 16_000
+_LONGEST = BUDGET.scrape_line_bytes
 _LONGEST_TITLE = 300
 _NO_CLOCK = Clock()
-_MOST_STATES = 2000
+_MOST_STATES = BUDGET.scrapes
 
 
 @dataclass

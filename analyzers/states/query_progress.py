@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.states.state import State, Text, Values
 
 SHAPE = "query progress"
 SIGNS = (b'"batchId"',)
-_MOST_ROWS = 20_000
+_MOST_ROWS = BUDGET.progress_rows
 
 
 def read(text: Text) -> Iterator[State]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 from analyzers.states import (
     connectors,
@@ -29,8 +30,7 @@ from analyzers.states import (
 from analyzers.states.clocks import clock_of
 from analyzers.states.state import State, Text, blanked
 
-MOST_BYTES = 64 << 20
-"""Of one text; what is longer is read up to here."""
+MOST_BYTES = BUDGET.state_bytes
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from analyzers.budget import BUDGET
 from analyzers.components import component_of
 from analyzers.components.toml_files import toml_file
 from analyzers.logs.matching.expressions import expression
@@ -15,7 +16,7 @@ from analyzers.states.state import State, Values
 from analyzers.states.thread_dumps import SHAPE
 
 MOST_FRAMES = 60
-MOST_STACKS = 20_000
+MOST_STACKS = BUDGET.stacks
 _CONSUMES = expression(r"(?i)consum|[._]poll|poll_?loop|listener|kafka\w*(?:loop|worker|reader|subscri)")
 """Names of functions that read from Kafka, as people call them."""
 _CLOSURE = expression(r"\.func\d+(?:\.\d+)*$")

@@ -11,6 +11,7 @@ from functools import cached_property
 from html import unescape
 from typing import Any, NamedTuple
 
+from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 
 Values = dict[str, Any]
@@ -52,7 +53,7 @@ _IS_PAGE = expression(r"\s*<(?:!doctype html|html|head|body|pre|table|div)\b", r
 _BREAKS = expression(r"<(?:br|/tr|/p|/div|/h\d|/li|/pre)\b[^<>]*>", re.IGNORECASE)
 _CELLS = expression(r"</t[dh]\s*>", re.IGNORECASE)
 _BEGINS = expression(r"^[ \t]*(?=[\[{]\s*[\"\[{\]}\d-])", re.MULTILINE)
-_MOST_DOCUMENTS = 100_000
+_MOST_DOCUMENTS = BUDGET.state_documents
 _MOST_TRIES = 4
 _MOST_COUNTED = 2_000_000_000  # characters: a second
 _LONGEST_PIECE = 256 << 10  # a stack trace, or a thread dump, in one string
@@ -116,7 +117,7 @@ def _begins(text: str, at: int) -> int | None:
     return None if m is None else m.end()
 
 
-_MOST_CUT = 32 << 20
+_MOST_CUT = BUDGET.state_cut_bytes
 
 
 def closed(text: str, begin: int) -> tuple[Any, int]:

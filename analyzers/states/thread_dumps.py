@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 from analyzers.states.frames import Frame, waits
 from analyzers.states.state import State, Text, Values
@@ -21,7 +22,7 @@ SIGNS = (
 )  # fmt: skip
 
 MOST_FRAMES = 60
-_MOST_THREADS = 20_000
+_MOST_THREADS = BUDGET.threads
 _HEAD = expression(
     r"^\s{0,8}\"(?P<name>[^\n]*?)\"(?= (?:#\d|Id=\d|prio=|daemon|virtual|\[\d|os_prio=|tid=))(?: #(?P<number>\d+))?"
     r"(?: \[(?P<os>\d+)\])?(?: daemon)?(?: virtual)?(?=[^\n]*(?:\bprio=|\btid=|\bId=|\bnid=| virtual))(?P<rest>[^\n]*)$"

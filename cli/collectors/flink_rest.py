@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from analyzers.budget import BUDGET
 from analyzers.derived.checkpoints.barrier_frontier import barrier_frontier
 from analyzers.states import flink_rows as rows
 from analyzers.states import flink_run_rows as run_rows
@@ -38,11 +39,11 @@ _KEYS = {
     "task_managers": ("resource",),
 }  # fmt: skip
 _ENDED = ("FINISHED", "CANCELED", "FAILED")
-_MOST_JOBS = 20
-_MOST_VERTICES = 150
+_MOST_JOBS = BUDGET.jobs
+_MOST_VERTICES = BUDGET.vertices
 _MOST_DETAILED = 4
 """Checkpoints whose subtasks are asked for: those in progress, the newest failed, the newest that completed."""
-_MOST_TASK_MANAGERS = 100
+_MOST_TASK_MANAGERS = BUDGET.task_managers
 _MOST_SUSPECTS = 4
 """TaskManagers asked for a thread dump, which stops all threads of the worker for a moment."""
 _IDS_AT_ONCE = 40

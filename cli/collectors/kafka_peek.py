@@ -10,15 +10,16 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.tables import RECORDS, Row
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_records import OUT_OF_RANGE, Reading, Record, Want, read_records
 from cli.collectors.kafka_session import moment
 
 BESIDE = 2  # neighbours on each side of a record that is known
-MOST = 200  # records of a window of which only the bounds are known
-MOST_WINDOWS = 20
-JSON_BYTES = 1 << 20  # a larger value is not parsed
+MOST = BUDGET.peeked_records
+MOST_WINDOWS = BUDGET.peeked_windows
+JSON_BYTES = BUDGET.peeked_json_bytes
 LARGE = 10.0  # times the median size of its neighbours
 SHOWN = 2000  # characters of a value
 

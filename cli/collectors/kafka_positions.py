@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.tables import RECORDS, Row
 from cli.collectors.kafka_batches import Batch, Seen, Stretch, read_batches
 from cli.collectors.kafka_cluster import Cluster
@@ -21,11 +22,11 @@ from cli.collectors.kafka_session import moment
 from cli.collectors.kafka_topics import topic_configs
 from cli.collectors.kafka_transactions import open_transactions
 
-MOST_COMMITS = 200  # partitions whose record at the commit is read: 13 MB at most
-MOST_STABLE = 50  # partitions with an open transaction that are looked at
+MOST_COMMITS = BUDGET.commits
+MOST_STABLE = BUDGET.open_transactions
 MARKERS_BEFORE = 5000  # offsets before the last stable one that are searched for the ends of earlier transactions
-MARKER_BYTES = 256 << 10
-MOST_MARKERS = 200
+MARKER_BYTES = BUDGET.marker_bytes
+MOST_MARKERS = BUDGET.markers
 MOST_TOPICS = 200
 
 SETTINGS = ("cleanup.policy", "retention.ms", "retention.bytes", "message.timestamp.type", "max.message.bytes")

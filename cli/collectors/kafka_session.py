@@ -19,11 +19,10 @@ from kafka.errors import KafkaError
 from kafka.protocol.metadata import MetadataRequest
 from kafka.protocol.parser import KafkaProtocol
 
+from analyzers.budget import BUDGET
 from cli.collectors.client_properties import ClientProperties
 
-# Text taken for a frame length is at least 0x20000000 (512 MB), so a server that is not Kafka is known by its first four bytes;
-# 64 MB hold the metadata of a million partitions.
-LARGEST_ANSWER_BYTES = 64 << 20
+LARGEST_ANSWER_BYTES = BUDGET.kafka_answer_bytes
 
 # Every request that diag may send, by API key. A session refuses all others: nothing here writes, joins, commits or creates.
 READ_ONLY = {

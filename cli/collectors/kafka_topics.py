@@ -7,12 +7,12 @@ import uuid
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.tables import PARTITIONS, TOPIC_CONFIGS, Row
 from cli.collectors.kafka_cluster import TOPIC_AUTHORIZATION_FAILED, Cluster
 
 MIN_ISR = "min.insync.replicas"
-MOST_TOPICS = 5000
-"""Asked for at once; their answer is a few hundred kilobytes."""
+MOST_TOPICS = BUDGET.kafka_topics
 
 
 async def min_isr_rows(cluster: Cluster, named: Collection[str] = ()) -> list[Row]:

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analyzers.budget import BUDGET
 from analyzers.bundle.small_files import small_file
 from analyzers.report.fleet import FleetReport
 from analyzers.report.fleet_tables import JOBS, ROOTS, RUNS, fleet_rows, job_rows
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from cli.runs.fleet import FleetRun
 
 SAVED, HISTORY = "fleet.json", "history"
-_MOST_BASELINE_BYTES = 64 << 20
+_MOST_BASELINE_BYTES = BUDGET.baseline_bytes
 _NEWEST_RUNS = 10
 
 

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from analyzers.budget import BUDGET
 from analyzers.readers.object_stores import is_remote
 from analyzers.tables import SOURCES, Row
 from analyzers.tables.evidence import Evidence
@@ -22,7 +23,7 @@ from cli.shell.exits import CannotLook
 if TYPE_CHECKING:
     from cli.engine.spark import Engine
 
-_ARCHIVE_BYTES = 256 << 20  # a tar archive is unpacked once more to look for checkpoints: not with gigabytes of logs
+_ARCHIVE_BYTES = BUDGET.checkpoint_search_bytes
 _RECORDED = "jobs_overview.json"
 _DEEPEST_RECORDING = 3
 _ARCHIVES = (".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")

@@ -60,3 +60,20 @@ def test_the_redaction_of_a_long_name(unit: str) -> None:
         print(name in made["resource"], name in made["text"], made["resource"][:5])
     """
     assert within(code, unit).split() == ["False", "False", "host-"]
+
+
+@pytest.mark.parametrize("unit", [b"\n", b"a\n", b"}\n"])
+@pytest.mark.parametrize("head", [b"", b"2026-11-21 09:00:00,000 ERROR a.b.C - x\n"])
+def test_gigabytes_of_lines_that_say_nothing(unit: bytes, head: bytes, tmp_path: Path) -> None:
+    """875 kB of gzip were 900 million lines: more than ten minutes, of which nothing came."""
+    place = tmp_path / "a.log.gz"
+    with gzip.open(place, "wb", compresslevel=1) as file:
+        file.write(head)
+        for _ in range(60):
+            file.write(unit * (4 << 20 >> len(unit) // 2))
+    code = """if True:
+        from analyzers.readers.log_plan import LogOptions, plan
+        from analyzers.readers.log_scan import scan
+        print(*(row["why"] for row in scan(plan([sys.argv[1]], LogOptions()), None)["sources"]))
+    """
+    assert "as no log has; what follows was not read" in within(code, str(place))

@@ -14,11 +14,13 @@ import subprocess
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import zstandard
 
+from analyzers.budget import BUDGET
 from analyzers.bundle import BundleError, packed, read_bundle, room, small_files
 from analyzers.bundle.packed import TooMuch
 from analyzers.readers import checkpoint_files
@@ -68,8 +70,7 @@ BOMBS: dict[str, Callable[[], bytes]] = {
 
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(packed, "LEAST_BYTES", 2 * MB)
-    monkeypatch.setattr(packed, "TIMES", 10)
+    monkeypatch.setattr(packed, "BUDGET", replace(BUDGET, unpacked_least_bytes=2 * MB, unpacked_times=10))
 
 
 def sizes(data: bytes) -> Iterator[int]:
@@ -123,7 +124,7 @@ def test_a_name_of_megabytes_is_not_read(kind: bytes) -> None:
 def test_a_bundle_has_room_for_so_much(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = bundle(tmp_path, {"log_events": ("log_events.jsonl", b"{}\n" * 100, 100)})
     assert len(read_bundle(made).tables["log_events"]) == 100
-    monkeypatch.setattr(room, "MOST_VALUES", 500)
+    monkeypatch.setattr(room, "BUDGET", replace(BUDGET, table_values=500))
     with pytest.raises(BundleError, match="more rows than there is room for"):
         read_bundle(made)
 
@@ -144,13 +145,13 @@ def test_rows_of_all_checkpoints_are_bounded_and_it_is_said(tmp_path: Path, monk
 
 @pytest.mark.parametrize("content", [b"[" + b"{}," * 1000 + b"0]", b'{"a":' + b"1," * 1001])
 def test_an_answer_has_so_many_values(content: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_answers, "MOST_VALUES", 1000)
+    monkeypatch.setattr(json_answers, "BUDGET", replace(BUDGET, answer_values=1000))
     with pytest.raises(json_answers.TooMuchJson, match="more than 1,000 values"):
         json_answers.Appetite().parsed(content)
 
 
 def test_answers_together_have_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_answers, "MOST_OF_ALL", (25, 1000))
+    monkeypatch.setattr(json_answers, "BUDGET", replace(BUDGET, answers_bytes=25, answers_values=1000))
     appetite = json_answers.Appetite()
     assert [appetite.parsed(b'{"a": [1]}') for _ in range(2)] == [{"a": [1]}] * 2
     with pytest.raises(json_answers.TooMuchJson, match="the answers before it"):

@@ -15,10 +15,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from analyzers.budget import BUDGET
 from analyzers.bundle import BundleError, parquet, read_bundle
 from analyzers.bundle.packed import TooMuch
 from analyzers.bundle.parquet import Lost, Reader
-from analyzers.bundle.room import MOST_VALUES, Room
+from analyzers.bundle.room import Room
 from analyzers.tables import TABLES
 from tests.report_samples import AT
 
@@ -123,7 +124,7 @@ def test_no_process_is_started_where_there_is_no_parquet() -> None:
 
 
 def test_a_long_list_is_refused_by_its_footer(tmp_path: Path) -> None:
-    place = bundle(tmp_path / "b", long_list(MOST_VALUES + 2))
+    place = bundle(tmp_path / "b", long_list(BUDGET.table_values + 2))
     assert (place / "log_events.parquet").stat().st_size < 2_000
     with pytest.raises(BundleError, match="longer lists than there is room for"):
         read_bundle(place)
@@ -195,7 +196,7 @@ def test_flipped_bytes_are_read_or_refused(tmp_path: Path, flips: int) -> None:
 def test_rows_of_json_lines_hold_no_long_lists_either(tmp_path: Path) -> None:
     table, room = EVENTS, Room()
     with pytest.raises(TooMuch, match="longer lists"):
-        room.within(table.row({"chain": ["x"] * (MOST_VALUES + 1)}))
+        room.within(table.row({"chain": ["x"] * (BUDGET.table_values + 1)}))
     with pytest.raises(TooMuch, match="a row of more than 16 MB"):
         Room().line((16 << 20) + 1)
 

@@ -10,21 +10,19 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from analyzers.budget import BUDGET
 from analyzers.logs.layouts.timestamps import FLOATING
 from analyzers.logs.scan.selection import GENERIC_GROUPS, GENERIC_KEEP, SIGNATURE_GROUPS, Entry, FilePart, GroupKey, Keep, KeptGroup, Sated
 
-MOST_ROWS = 4_000
-"""Of events of one job, or of none, that signatures know. The largest recording of an incident has 1,700, with those of the next line."""
-MOST_TOLD_ROWS = 5_000
-"""The same, of signatures that may keep so many of each group (`WHOLE_GROUP`) because rules state how often and when."""
+MOST_ROWS = BUDGET.log_rows
+MOST_TOLD_ROWS = BUDGET.told_rows
 WHOLE_GROUP = 1_000
 MOST_JOBS = 6
 """So many jobs (lines that name none are one more) keep as many rows as one would alone; the rows of more of them are fewer for each."""
 SHARES = (1.0, 0.7, 0.5, 0.35, 0.25, 0.18, 0.12, 0.08, 0.05, 0.03, 0.0)
 AT_LEAST = (10, 5)
 """What each of their groups keeps in any case, if it may keep so many."""
-GENERIC_ROWS = 2_000
-"""Of events that none knows; more where even `GENERIC_AT_LEAST` of each group are more."""
+GENERIC_ROWS = BUDGET.generic_rows
 GENERIC_AT_LEAST = (2, 1)
 SLACK = 2
 """Prune only when the rows exceed the limit by this factor."""

@@ -12,6 +12,7 @@ import re
 import numpy as np
 import numpy.typing as npt
 
+from analyzers.budget import BUDGET
 from analyzers.logs.layouts.timestamps import DAY
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.blocks import EMPTY, Block, Hits
@@ -25,8 +26,8 @@ from analyzers.logs.scan.recorder import Outcome, Recorder, Stretch
 from analyzers.logs.scan.selection import FilePart
 
 WINDOW = 2 << 20
-LINE_LIMIT = 1 << 20  # of a longer line the rest is not looked at
-EVENT_LIMIT = 4 << 20  # of a longer event likewise, but for its last bytes
+LINE_LIMIT = BUDGET.line_bytes
+EVENT_LIMIT = BUDGET.event_bytes
 HEADER_CLIP = 64 << 10
 TAIL = 2 << 10
 MEMO_EVENT = 8 << 10  # of a longer event what it says is not remembered
@@ -40,6 +41,10 @@ _CALM = expression(
     rb"\b(?:INFO|INFORMATION|DEBUG|TRACE|FINE|CONFIG|NOTICE|[Ii]nfo(?:rmation)?|[Dd]ebug|INF|DBG)\b|^[ID]\d{4} |%[67]\|", re.MULTILINE
 )
 _LOUD = expression(rb"^.{0,200}?\b(?:WARN(?:ING)?|ERROR|FATAL|SEVERE|CRITICAL|[Ww]arn(?:ing)?|[Ee]rror|[Ff]atal)\b", re.MULTILINE)
+
+
+class TooManyLines(ValueError):
+    """A text that would take minutes and says nothing: the message is a clause about it."""
 
 
 class Scanner:
@@ -58,6 +63,7 @@ class Scanner:
         self._bare: BareLines | None = BareLines()  # until the first header
         self.clock = Clock(origin)
         self._begun = False
+        self._weight = self._size = 0
         self._unended = 0  # lines without a line break that were counted already
 
     # ---- raw text ---------------------------------------------------------------------------------------------
@@ -119,6 +125,7 @@ class Scanner:
         self._events(block, begins if last else begins[:-1], stop)
         if last:
             self._unended = int(not text.endswith(b"\n"))
+        self._within(stop, int(found.starts[stop]) if stop < count else len(text))
         return int(found.starts[stop]) if stop < count else len(text)
 
     def _held_back(self) -> bytes:
@@ -165,7 +172,9 @@ class Scanner:
             numbers = np.arange(self._line, self._line + count, dtype=np.int64)
             places = (numbers, np.zeros(count, np.int64), np.full(count, NO_TIME, np.int64))
             self._line += count
+        bare = self._out.part.unparsed
         kinds = self._bare_starts(text, found)
+        self._within(count + 7 * (self._out.part.unparsed - bare), len(text))
         self._out.part.lines += len(found.starts)
         more = Block(text, found.starts, found.ends, kinds, found.headers, *places, which, where)
         if self._dropped is not None:
@@ -186,6 +195,15 @@ class Scanner:
             self._dropped = rest.text[len(kept.text) :][-TAIL:] if len(kept.text) < len(rest.text) else None
             rest = kept
         self._block = rest
+
+    def _within(self, lines: int, size: int) -> None:
+        """Raises `TooManyLines` where there is more to do than the bytes are worth."""
+        self._weight += lines
+        self._size += size
+        count = max(1, self._out.part.lines)
+        if self._weight > BUDGET.short_lines and self._size < BUDGET.short_line_bytes * count:
+            self._partial = b""
+            raise TooManyLines(f"has {count:,} lines of {self._size // count} characters, as no log has; what follows was not read")
 
     def _searched(self, text: bytes) -> tuple[bytes, Ints, Ints]:
         """The text as it is to be read, and where which literals end in it."""

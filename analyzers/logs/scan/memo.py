@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 
 Span = tuple[int, int]
@@ -18,7 +19,7 @@ Renamed = Callable[[Mapping[str, str]], Any]
 
 UNSEEN = object()  # not known
 OWN = object()  # of a shape: its texts say different things
-LIMIT_BYTES = 16 << 20
+LIMIT_BYTES = BUDGET.remembered_bytes
 _OVERHEAD = 900  # of an entry beside its text
 NO_DIGITS = bytes.maketrans(b"123456789", b"000000000")
 _NO_DIGIT_MATTERS = expression(r"\\d|\{\d*,?\d*\}|0-9|\(\?P<\w+>")

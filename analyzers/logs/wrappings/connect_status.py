@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.wrappings import plain_yaml
 
@@ -22,7 +23,7 @@ _ASKED = expression(r"/connectors/(?P<name>[\w.-]+)/tasks/(?P<id>\d+)/status\b")
 _KILLED = "Task threw an uncaught and unrecoverable exception. Task is being killed and will not recover until manually restarted"
 _SIGNS = ((b'"state"', b'"worker_id"'), (b"apiVersion: ", b"worker_id: "))
 _RESOURCE = expression(r"^(?P<indent> *)(?:- )?apiVersion: \S*strimzi\.io/", re.MULTILINE)
-_MOST_DEPTH = 12
+_MOST_DEPTH = BUDGET.connect_depth
 
 
 def has_status(text: bytes) -> bool:

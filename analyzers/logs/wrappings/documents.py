@@ -8,13 +8,12 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.wrappings.records import Record, from_dict, stamp_of, unfolded
 
-LIMIT = 64 << 20
-"""Bytes; text, records and their order need eight times as many."""
-MOST_RECORDS = 500_000
-"""Of one export; a record is half a kilobyte, however few bytes its line has. Kibana, CloudWatch and Splunk export no more."""
+LIMIT = BUDGET.export_bytes
+MOST_RECORDS = BUDGET.export_records
 _MESSAGES = (
     "message",
     "@message",

@@ -12,12 +12,13 @@ from itertools import islice, pairwise
 import numpy as np
 import numpy.typing as npt
 
+from analyzers.budget import BUDGET
 from analyzers.logs.layouts.layouts import dated_header
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.lines import DATED, Lines, classified, classify
 from analyzers.logs.wrappings import connect_status
 
-LIMIT = 1 << 20  # a larger file was not pasted
+LIMIT = BUDGET.pasted_bytes
 
 _FENCE = expression(
     rb"\s*(?:```[\w-]*|~~~[\w-]*|\{code(?::[^}]*)?\}|\{noformat\}|</?(?:pre|code)(?: [^>]*)?>(?:</?(?:pre|code)(?: [^>]*)?>)*)\s*$",

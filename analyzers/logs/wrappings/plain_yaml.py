@@ -9,11 +9,12 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 
 _KEY = expression(r"(?P<key>\"[^\"]*\"|'[^']*'|[^\s#'\"\[{&*!|>%@`-][^\n]*?|-[\w.]+):(?:\s+(?P<value>.*))?$")
-_MOST_LINES = 400_000
-_DEEPEST = 60
+_MOST_LINES = BUDGET.yaml_lines
+_DEEPEST = BUDGET.yaml_depth
 
 
 def read(lines: Sequence[str]) -> Any:
