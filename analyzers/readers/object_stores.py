@@ -171,7 +171,7 @@ def _modified(found: Mapping[str, Any]) -> datetime | None:
         if isinstance(value, str):
             try:
                 return datetime.fromisoformat(value.replace("Z", "+00:00")).astimezone(timezone.utc)
-            except ValueError:
+            except (ValueError, OverflowError):
                 continue
         if isinstance(value, int | float) and not isinstance(value, bool):
             seconds = value / 1000 if value > 1e11 else value  # WebHDFS counts milliseconds

@@ -80,6 +80,9 @@ def _row(name: str, values: Mapping[str, Any], text: StateText, at: datetime | N
     for column, value in (("file", text.name), ("moment", moment)):
         if column in table.names and known.get(column) is None:
             known[column] = value
+    for each in table.columns:  # a number of eighty digits is none that a tool has counted
+        if not fits(known.get(each.name), each.type):
+            known[each.name] = None
     return table.row(known)
 
 

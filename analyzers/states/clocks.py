@@ -47,15 +47,15 @@ def clock_of(line: str) -> Clock | None:
             offset = _ZONES.get(zone, 0) if zone[0] not in "+-" else int(zone[:3]) * 60 + int(zone[0] + zone[3:])
             try:
                 local = datetime(int(year), _MONTHS.index(m["month"]) + 1, int(day), hours, minutes, seconds, tzinfo=timezone.utc)
-            except ValueError:
+                return Clock(local - timedelta(minutes=offset))
+            except (ValueError, OverflowError):  # the first and the last day of all have no other zone
                 return None
-            return Clock(local - timedelta(minutes=offset))
         return Clock(of_day=hours * 3600 + minutes * 60 + seconds)
     if m := _ISO.match(line):
         zone = (m[3] or "+00:00").replace("Z", "+00:00").replace("UTC", "+00:00")
         try:
             return Clock(datetime.fromisoformat(f"{m[1]}T{m[2]}{zone}").astimezone(timezone.utc))
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
     if m := _CLOCK.match(line):
         return Clock(of_day=int(m["h"]) * 3600 + int(m["m"]) * 60 + int(m["s"] or 0))

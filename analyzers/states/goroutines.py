@@ -22,9 +22,7 @@ _HEAD = expression(
     r"^goroutine (?P<id>\d+)(?: gp=\S+ m=\S+(?: mp=\S+)?)? \[(?P<state>[^\],\n]+(?:\([^)\n]*\))?)(?:, (?P<minutes>\d+) minutes?)?"
     r"(?:, locked to thread)?(?:, synctest[^\]]*)?(?:, labels:[^\n]*)?\]:$"
 )
-_CALL = expression(
-    r"^(?P<name>[\w.\-]+(?:/[\w.\-~!@%]+)*\.[^\s()]*(?:\(\*?[\w\[\].,/ *·]+\)[^\s()]*)?(?:\[\.\.\.\])?(?:\.[\w.\[\]]+)*)\([^\n]*\)$"
-)
+_CALL = expression(r"^(?P<name>(?=[\w.\-][\w.\-/~!@%]*\.)[^\s()]+(?:\(\*?[\w\[\].,/ *·]+\)[^\s()]*)?)\([^\n]*\)$")
 _PLACE = expression(r"^(?:\s+|(?=/))(?P<path>\S[^\n]*?):(?P<line>\d+)(?: \+0x[0-9a-f]+)?(?: fp=\S+ sp=\S+ pc=\S+)?$")
 _MADE = expression(r"^created by (?P<name>[^\n]+?)(?: in goroutine \d+)?$")
 _CRASH = expression(r"^(?:panic: |fatal error: |\[signal SIG)|\[recovered\]|^\d[^\n]*http: panic serving")

@@ -76,9 +76,10 @@ def _rows(lines: Sequence[str], at: int) -> Iterator[dict[str, str]]:
     names = lines[at].split()
     for line in lines[at + 1 : at + 1 + _MOST_ROWS]:
         cells = line.split()
-        if len(cells) < len(names) - 1 or _number(cells[names.index("ProducerId")]) is None:  # no partitions: an empty last cell
+        row = dict(zip(names, cells, strict=False))
+        if len(cells) < len(names) - 1 or _number(row.get("ProducerId")) is None:  # no partitions: an empty last cell
             return
-        yield dict(zip(names, cells, strict=False))
+        yield row
 
 
 def _open(row: dict[str, str], known: dict[str, str], topic: str, partition: str, offset: str, line: int) -> Values:

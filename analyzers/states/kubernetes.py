@@ -83,10 +83,10 @@ def _ended(value: Any) -> Values:
 def _time(value: Any) -> datetime | None:
     try:
         return datetime.fromisoformat(str(value).replace("Z", "+00:00")).astimezone(timezone.utc) if value else None
-    except ValueError:
+    except (ValueError, OverflowError):
         try:
             return datetime.strptime(str(value), _RFC_1123).astimezone(timezone.utc)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
 
 

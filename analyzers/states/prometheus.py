@@ -31,8 +31,8 @@ GLANCE = expression(
 """That a text holds a sample with labels, or the head of a metric."""
 
 _SAMPLE = expression(
-    r"^[-*>\s`]{0,8}(?P<name>[a-zA-Z_:][\w:.]{2,200})\s*(?P<labels>\{(?:[^\"{}]|\"(?:\\.|[^\"\\])*\")*\})?\s*(?P<arrow>=>?|:)?\s*"
-    r"(?:(?P<value>" + _VALUE + r")(?:\s+@?\[?(?P<stamp>-?\d+(?:\.\d+)?)\]?)?)?[`;,]?\s*(?:#.*)?$"
+    r"^[-*>\s`]{0,8}(?P<name>[a-zA-Z_:][\w:.]{2,200})(?:\s*(?P<labels>\{(?:[^\"{}]|\"(?:\\.|[^\"\\])*\")*\}))?(?:\s*(?P<arrow>=>?|:))?"
+    r"(?:\s*(?P<value>" + _VALUE + r")(?:\s+@?\[?(?P<stamp>-?\d+(?:\.\d+)?)\]?)?)?[`;,]?\s*(?:#.*)?$"
 )
 _NEXT = expression(r"^\s*(?P<value>" + _VALUE + r")\s+@\[(?P<stamp>\d+(?:\.\d+)?)\]\s*$")
 _LABEL = expression(r"([a-zA-Z_][\w.]*)\s*=\s*\"((?:\\.|[^\"\\])*)\"")
@@ -139,7 +139,7 @@ def _time_in(line: str) -> Clock | None:
         zone = (m[3] or "+00:00").replace("Z", "+00:00").replace("UTC", "+00:00")
         try:
             return Clock(datetime.fromisoformat(f"{m[1]}T{m[2]}{zone}").astimezone(timezone.utc))
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
     if m := _CLOCK.search(line):
         return Clock(of_day=int(m[1]) * 3600 + int(m[2]) * 60 + int(m[3] or 0))

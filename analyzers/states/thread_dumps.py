@@ -185,10 +185,9 @@ def _time(line: str) -> datetime | None:
     if m is None:
         return None
     try:
-        found = datetime.fromisoformat(f"{m[1]}T{m[2]}{(m[3] or '+00:00').replace('Z', '+00:00')}")
-    except ValueError:
+        return datetime.fromisoformat(f"{m[1]}T{m[2]}{(m[3] or '+00:00').replace('Z', '+00:00')}").astimezone(timezone.utc)
+    except (ValueError, OverflowError):
         return None
-    return found.astimezone(timezone.utc)
 
 
 # what is answered as JSON --------------------------------------------------------------------------------------------------

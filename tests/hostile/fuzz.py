@@ -20,11 +20,12 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from analyzers.states.state import Text
 from tests.wrapped_logs import WRAPPED, zipped
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -384,10 +385,54 @@ def _states() -> list[bytes]:
     return [place.read_bytes()[:SEED_BYTES] for place in places if place.name != "case.json"]
 
 
-def _read_states(data: bytes) -> object:
+def _read_states(data: bytes) -> None:
+    """All shapes at once; a reader that breaks off is a finding, and so is a row that does not fit its table."""
+    from analyzers.readers.state_texts import StateText, state_rows
     from analyzers.states.recognise import states_of
 
-    return states_of(data)
+    found = states_of(data)
+    broken = [state.trouble for state in found.states if "a defect in diag" in (state.trouble or "")]
+    assert not broken, broken[0]
+    _fit(state_rows([StateText("a", found.states)], ""))
+
+
+def _shapes() -> dict[str, Target]:
+    """A target for each reader of a shape, with the texts that it may find something in: they are few among all."""
+    from analyzers.states.recognise import SHAPES
+
+    def seeds(shape: Any) -> list[bytes]:
+        return [data for data in _state_texts() if shape.may_be_in(data) and next(shape.read(Text(data)), None) is not None]
+
+    def read(shape: Any, data: bytes) -> None:
+        from analyzers.readers.state_texts import StateText, state_rows
+
+        if shape.may_be_in(data):
+            _fit(state_rows([StateText("a", list(shape.read(Text(data))))], ""))
+
+    return {
+        f"{shape.read.__module__.rpartition('.')[2]}.{shape.read.__name__}": Target(partial(seeds, shape), partial(read, shape))
+        for shape in SHAPES
+    }
+
+
+@lru_cache
+def _state_texts() -> list[bytes]:
+    """Whatever was pasted or saved in a bundle or a case, and is no long log."""
+    texts = {path for pattern in ("*/*/raw/**/*", "incidents/*/*/raw/**/*") for path in (ROOT / "fixtures").glob(pattern)}
+    texts |= set((ROOT / "tests" / "data" / "states").rglob("*"))
+    return [
+        path.read_bytes() for path in sorted(texts) if path.is_file() and path.name != "case.json" and path.stat().st_size <= SEED_BYTES
+    ]
+
+
+@lru_cache
+def _exports() -> list[bytes]:
+    """A log as each tool exports it."""
+    from tests.test_export_forms import FORMS, SAMPLE, events_of
+
+    logs = [sorted((ROOT / "fixtures" / name).glob("*.log"))[0].read_text(encoding="utf-8") for name in SAMPLE]
+    events = next(found for log in logs if (found := events_of(log)))[:40]
+    return [form(events).encode() for form in FORMS.values()]
 
 
 TARGETS: dict[str, Target] = {
@@ -401,6 +446,9 @@ TARGETS: dict[str, Target] = {
     "archives": Target(_archives, _read_archive),
     "answers": Target(_answers, _read_answers),
     "states": Target(_states, _read_states),
+    **_shapes(),
+    "exports": Target(_exports, _read_log("export.json")),
+    "exports-csv": Target(_exports, _read_log("export.csv")),
     "records": Target(_batches, _read_records),
     "properties": Target(lambda: _PROPERTIES, _read_properties),
     "options": Target(lambda: _OPTIONS, _read_options),
