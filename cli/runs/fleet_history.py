@@ -15,7 +15,7 @@ from analyzers.report.fleet import FleetReport
 from analyzers.report.fleet_tables import JOBS, ROOTS, RUNS, fleet_rows, job_rows
 from cli.renderers.tables import as_parquet, findings_table
 from cli.shell.exits import CannotLook, UsageError
-from cli.shell.output import write_file
+from cli.shell.output import write_files
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -84,11 +84,15 @@ def save(found: FleetRun, directory: Path, now: datetime | None = None) -> None:
             each.chmod(0o700)
     except OSError as error:
         raise CannotLook(f"cannot write to {directory}: {error.strerror or error}", "Name another directory: --save DIR") from error
-    for table, rows in fleet_rows(found.report, run):
-        write_file(directory / HISTORY / table.name / name, as_parquet(_arrow(table, rows)))
-    write_file(directory / "jobs.parquet", as_parquet(jobs_table(found.report, run)))
-    write_file(directory / "findings.parquet", as_parquet(findings_table(found.findings)))
-    write_file(directory / SAVED, as_json(found.report))  # what a later run reads comes last
+    history = {directory / HISTORY / table.name / name: as_parquet(_arrow(table, rows)) for table, rows in fleet_rows(found.report, run)}
+    write_files(
+        {
+            **history,
+            directory / "jobs.parquet": as_parquet(jobs_table(found.report, run)),
+            directory / "findings.parquet": as_parquet(findings_table(found.findings)),
+            directory / SAVED: as_json(found.report),  # what a later run reads comes last
+        }
+    )
 
 
 def trend(directory: Path, most: int = _NEWEST_RUNS) -> tuple[list[datetime], dict[str, dict[str, list[int]]]]:

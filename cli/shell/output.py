@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -210,27 +210,43 @@ def _renderer(form: str, environment: Environment, *, colour: bool, facts: bool 
     return lambda report: terminal.page(report, width=_width(environment), colour=colour, facts=facts)
 
 
-def write_file(path: Path, text: str | bytes | Iterable[str]) -> None:
+Text = str | bytes | Iterable[str]
+
+
+def write_file(path: Path, text: Text) -> None:
     """Writes `text` (or its parts), whole or not at all, and for its owner's eyes only; a file that is there already keeps its mode."""
+    write_files({path: text})
+
+
+def write_files(files: Mapping[Path, Text]) -> None:
+    """As `write_file`, each of `files`, and none where there is no room for all: they stand beside their places before any is put there.
+
+    Raises `CannotLook`.
+    """
     from analyzers.bundle.held import held_beside, release
 
-    folder = None
-    parts = (text,) if isinstance(text, (str, bytes)) else text
-    content = (part.encode("utf-8", "backslashreplace") if isinstance(part, str) else part for part in parts)
+    folders: list[Path] = []
+    ready: list[tuple[Path, Path]] = []
+    path = Path()
     try:
-        if path.exists() and not path.is_file():  # /dev/stdout, a named pipe: to be written into, never replaced
-            with path.open("wb") as pipe:
-                pipe.writelines(content)
-            return
-        folder = held_beside(path)
-        whole = folder / "whole"
-        mode = stat.S_IMODE(path.stat().st_mode) if path.exists() and not path.is_symlink() else 0o600  # a link is replaced
-        with open(os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.writelines(content)
-        whole.chmod(mode)
-        os.replace(whole, path)
+        for path, text in files.items():
+            parts = (text,) if isinstance(text, (str, bytes)) else text
+            content = (part.encode("utf-8", "backslashreplace") if isinstance(part, str) else part for part in parts)
+            if path.exists() and not path.is_file():  # /dev/stdout, a named pipe: to be written into, never replaced
+                with path.open("wb") as pipe:
+                    pipe.writelines(content)
+                continue
+            folders.append(held_beside(path))
+            whole = folders[-1] / "whole"
+            mode = stat.S_IMODE(path.stat().st_mode) if path.exists() and not path.is_symlink() else 0o600  # a link is replaced
+            with open(os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
+                file.writelines(content)
+            whole.chmod(mode)
+            ready.append((whole, path))
+        for whole, path in ready:
+            os.replace(whole, path)
     except OSError as error:
         raise CannotLook(f"cannot write the report to {path}: {error.strerror or error}", "Name another file: -o FORMAT=FILE") from error
     finally:
-        if folder is not None:
+        for folder in folders:
             release(folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import resource
 import stat
 from pathlib import Path
 
@@ -42,6 +43,21 @@ def test_what_a_fleet_saves_is_its_owners_whole_or_absent(tmp_path: Path) -> Non
     (tmp_path / "file").write_text("")
     with pytest.raises(CannotLook, match="cannot write"):
         save(RUN, tmp_path / "file")
+
+
+def test_a_disk_that_is_full_before_the_end_has_the_run_before_and_nothing_of_this_one(tmp_path: Path) -> None:
+    """The history had a run whose jobs were not there, and tables of one run beside the document of another."""
+    save(RUN, tmp_path / "saved")
+    before = {each: each.read_bytes() for each in (tmp_path / "saved").rglob("*") if each.is_file()}
+    job = JobRow("orders", None, None, "clear", None, None, None, "\n".join(map(str, range(60_000))))
+    room = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, room[1]))
+    try:
+        with pytest.raises(CannotLook, match=r"cannot write the report to .*fleet\.json: File too large"):
+            save(FleetRun(FleetReport("1", [job])), tmp_path / "saved")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, room)
+    assert {each: each.read_bytes() for each in (tmp_path / "saved").rglob("*") if each.is_file()} == before
 
 
 @pytest.mark.parametrize("jobs", [None, 1, [1], [{}], [{"scope": 1, "verdicts": []}, {"scope": "a", "verdicts": [{"id": 1}]}], {"a": 1}])
