@@ -18,11 +18,12 @@ _LEAST_BYTES = 16
 def words_to_keep(place: Path) -> frozenset[str]:
     """The words of the file that a user says may leave. Raises `BundleNotFound` and `BundleError`."""
     try:
-        return frozenset(place.read_text(encoding="utf-8").split())
+        return frozenset(small_file(place).decode("utf-8").split())
     except FileNotFoundError:
         raise BundleNotFound(f"--keep {place}: no such file", "Write the words that may leave into it, apart by blanks or lines.") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise BundleError(f"--keep {place} cannot be read: {error}", "It is a text in UTF-8.") from error
+        why = getattr(error, "strerror", None) or error
+        raise BundleError(f"--keep {place} cannot be read: {why}", "It is a text in UTF-8, of a megabyte at most.") from error
 
 
 def key_id(key: bytes) -> str:

@@ -126,8 +126,11 @@ def _learn(redactor: Redactor, before: Bundle) -> None:
 
 def _existing(path: Path) -> Bundle | None:
     """The bundle that `path` holds, None when the path is free. Raises `BundleError` when it holds something else."""
-    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
-        return None
+    try:
+        if not path.exists() or (path.is_dir() and not any(path.iterdir())):
+            return None
+    except OSError as error:  # a name that no file system has, a directory that may not be listed
+        raise BundleError(f"cannot write the bundle to {path}: {error.strerror or error}", "Choose another --save PATH.") from error
     if path.is_dir() and not (path / manifests.NAME).is_file():
         raise BundleError(f"{path} exists and is not a bundle", "Choose a --save PATH that does not exist, or a bundle to add to.")
     if path.is_file() and not is_archive_name(path):

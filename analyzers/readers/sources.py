@@ -14,6 +14,8 @@ from analyzers.budget import BUDGET
 from analyzers.readers.object_stores import is_remote
 from analyzers.readers.trees import Entry
 
+_BLOCK = 512
+"""Bytes of what `stat` counts in, whatever the file system has."""
 FILES_LIMIT = BUDGET.searched_files
 # Never logs, whatever they hold: what stands beside logs in a collected directory. (A file that the user names is read all the same.)
 _NO_LOGS = re.compile(
@@ -149,7 +151,13 @@ def _add(path: str, root: str, status: os.stat_result, named: bool, found: Disco
         return
     seen.add(identity)
     if found.has_room(root):
-        found.candidates.append(Candidate(path, path, status.st_size, status.st_mtime, named, root))
+        size = _written(status)
+        if size < status.st_size:
+            held = f"{status.st_blocks * _BLOCK >> 10:,} kB on the disk for {status.st_size >> 20:,} MB"
+            found.troubles.append(
+                (path, f"has {held}: all else are holes; what stands behind the first {size >> 20:,} MB was not read", False)
+            )
+        found.candidates.append(Candidate(path, path, size, status.st_mtime, named, root))
 
 
 def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
@@ -185,6 +193,16 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
                 _add(path, root, status, False, found, seen)
             else:
                 found.passed_over += 1
+
+
+def _written(status: os.stat_result) -> int:
+    """The bytes of a file that are read: a few blocks of a disk may claim to be terabytes, and compress as no log does.
+
+    A file system that counts no blocks says nothing of that.
+    """
+    if not status.st_blocks:
+        return status.st_size
+    return min(status.st_size, BUDGET.unpacked_least_bytes + BUDGET.unpacked_times * status.st_blocks * _BLOCK)
 
 
 def _note(path: str, root: str, notes: list[Candidate]) -> None:

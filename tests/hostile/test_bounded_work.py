@@ -77,3 +77,22 @@ def test_gigabytes_of_lines_that_say_nothing(unit: bytes, head: bytes, tmp_path:
         print(*(row["why"] for row in scan(plan([sys.argv[1]], LogOptions()), None)["sources"]))
     """
     assert "as no log has; what follows was not read" in within(code, str(place))
+
+
+def test_a_file_of_holes(tmp_path: Path) -> None:
+    """50 GB of which 8 kB are there were read to their end, at 60 MB in a second."""
+    place = tmp_path / "a.log"
+    with place.open("wb") as file:
+        file.write(b"2026-11-21 09:00:00,000 ERROR a.b.C - x\n" * 100)
+        file.truncate(50 << 30)
+    if not 0 < place.stat().st_blocks < 100_000:
+        pytest.skip("this file system has no holes, or counts no blocks")
+    code = """if True:
+        from analyzers.readers.log_plan import LogOptions, plan
+        from analyzers.readers.log_scan import scan
+        found = scan(plan([sys.argv[1]], LogOptions()), None)
+        print(found["log_files"][0]["lines"], *(row["why"] for row in found["sources"] if row["why"]))
+    """
+    said = within(code, str(place))
+    assert int(said.split()[0]) >= 100
+    assert "all else are holes" in said

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,8 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from analyzers.bundle import read_bundle, write_bundle
+from analyzers.bundle import BundleError, read_bundle, small_files, write_bundle
 from analyzers.bundle.harmless import WORD, plain, vocabulary
+from analyzers.bundle.keys import words_to_keep
 from analyzers.bundle.redact import Redactor
 from analyzers.inference.infer import infer
 from analyzers.tables import TABLES, Row
@@ -128,3 +130,23 @@ def test_a_run_that_redacts_nothing_loads_no_vocabulary() -> None:
     asked = f"{loads}; print('analyzers.bundle.harmless' in sys.modules)"
     said = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True, cwd=Path(__file__).parents[2])
     assert said.stdout == "False\n"
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "a fifo", "a directory", "latin"])
+def test_a_file_of_words_that_is_none_is_refused_soon(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """/dev/zero took all memory, a pipe that nobody writes into held the run up for ever."""
+    monkeypatch.setattr(small_files, "PIPE_SECONDS", 0.2)
+    file = Path(place) if place.startswith("/") else tmp_path / "words"
+    if place == "a fifo":
+        os.mkfifo(file)
+    elif place == "a directory":
+        file.mkdir()
+    elif place == "latin":
+        file.write_bytes(b"M\xfcller")
+    with pytest.raises(BundleError, match=r"--keep .* cannot be read: .+"):
+        words_to_keep(file)
+
+
+def test_a_bundle_of_a_name_that_no_file_system_has_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match=r"cannot write the bundle to .*: File name too long"):
+        write_bundle(tmp_path / ("x" * 300), {}, version="1", key_store=tmp_path)
