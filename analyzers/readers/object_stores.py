@@ -30,6 +30,8 @@ _PROTOCOLS: Mapping[str, tuple[str, str | None]] = {
     "webhdfs": ("webhdfs", None),
     "memory": ("memory", None),
 }
+_DRIVERS = {None: "fsspec", "s3": "s3fs", "gcs": "gcsfs", "azure": "adlfs"}
+"""What an extra of ours brings. Its own name is said: no index has ours, and whoever puts something there would be installed."""
 Answer = TypeVar("Answer")
 
 ANSWER_SECONDS = 30.0  # for one listing, look or opening; drivers try again for minutes, and some wait for ever
@@ -149,7 +151,7 @@ def _file_system(scheme: str, path: str) -> Any:
         known = ", ".join(f"{name}:" for name in _PROTOCOLS if name != "memory")
         raise OSError(f"{scheme}: is no file system that diag can read ({known} or a local path)")
     protocol, extra = _PROTOCOLS[scheme]
-    install = f"pip install 'streamdiag[{extra or 'remote'}]'"
+    install = f"pip install {_DRIVERS[extra]}"
     try:
         import fsspec
     except ImportError:

@@ -15,7 +15,7 @@ from analyzers.readers.object_stores import is_remote
 from analyzers.readers.trees import Entry
 
 _BLOCK = 512
-"""Bytes of what `stat` counts in, whatever the file system has."""
+"""Bytes of what `stat` counts in, on each file system."""
 FILES_LIMIT = BUDGET.searched_files
 # Never logs, whatever they hold: what stands beside logs in a collected directory. (A file that the user names is read all the same.)
 _NO_LOGS = re.compile(

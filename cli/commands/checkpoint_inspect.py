@@ -63,7 +63,7 @@ def checkpoint_inspect(
 
     Reads a _metadata file, a chk-N or savepoint directory, a job's checkpoint directory, a directory of many jobs, a Spark Structured
     Streaming checkpoint directory, or a tar archive (gz, bz2, xz, zst) of any of these, of Flink 1.3 to 2.3; also at s3://, gs://, abfs://
-    and hdfs:// (pip install 'streamdiag[s3]', [gcs], [azure], [remote]). State files are listed, not downloaded, but for the small ones
+    and hdfs:// (pip install s3fs, gcsfs, adlfs, fsspec). State files are listed, not downloaded, but for the small ones
     that hold positions. No cluster is needed for these.
     With --flink-rest, alone or together with files, it asks the JobManager (1.9 to 2.3) which subtask acknowledged which checkpoint.
     --bootstrap-server holds positions against the topics, --logs against what the job was restored from.

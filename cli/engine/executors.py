@@ -43,7 +43,8 @@ def check_executors(context: SparkContext, paths: Sequence[str]) -> None:
     if packages:
         host, words, _ = packages[0]
         raise CannotLook(
-            f"Executors cannot read logs: on {host}, {words}.", "Install streamdiag's dependencies on the workers (pip install streamdiag)."
+            f"Executors cannot read logs: on {host}, {words}.",
+            f"Install it on the workers: pip install {' '.join(name for name in NEEDED if name not in ('analyzers', 'cli'))}",
         )
     if trouble:
         host, path, _ = trouble[0]
