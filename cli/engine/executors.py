@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import threading
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +19,36 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 NEEDED = ("numpy", "pyarrow", "pandas", "zstandard", "typer", "analyzers", "cli")
+FIRST_SECONDS = 60.0
+"""A queue of YARN may take half a minute to give the first container."""
 _SAMPLED = 20  # of the paths: one that is missing says that the others are
+
+
+def wait_for_executors(context: SparkContext, master: str, seconds: float = FIRST_SECONDS) -> None:
+    """Wait until an executor has done something; where none does, Spark waits for ever and says so in its log only.
+
+    Raises `CannotLook`.
+    """
+    done: list[object] = []
+
+    def ask() -> None:
+        try:  # the JVM counts by itself: no worker of Python has to start; and executors that come when they are needed are asked for
+            done.append(context._jsc.sc().range(0, 1, 1, 1).count())
+        except Exception as error:
+            done.append(error)
+
+    asking = threading.Thread(target=ask, name="spark-first-executor", daemon=True)
+    asking.start()
+    asking.join(seconds)
+    if not done:
+        with suppress(Exception):
+            context.cancelAllJobs()
+        raise CannotLook(
+            f"{master} gave no executor within {seconds:.0f} seconds.",
+            "Has a worker with a free core and a free gigabyte registered there? Without --spark-master this host judges.",
+        )
+    if isinstance(done[0], Exception):
+        raise done[0]
 
 
 def check_executors(context: SparkContext, paths: Sequence[str]) -> None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from analyzers.bundle.held import held_directory, release
 from analyzers.tables.pandas_use import with_pandas, without_pandas
-from cli.engine.executors import zip_packages
+from cli.engine.executors import wait_for_executors, zip_packages
 from cli.engine.failures import reason, text_of, translated
 from cli.engine.java import Java, find_java, has_module
 from cli.engine.jvm import LOG4J_CONFIGURATION, MEMORY, OUT_OF_MEMORY, START_SECONDS, Gateway, Jvm, NoRoom, NotReady, worker_path
@@ -379,6 +379,7 @@ class Engine:
                 f"Spark's master {self.master} did not answer.", "Is it reachable from here, and of the same version of Spark?"
             )
         if not self.is_local:
+            wait_for_executors(context, self.master)
             context.addPyFile(str(zip_packages(directory)))
         self.how = "through PySpark's launcher"
         return context
