@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -24,7 +25,7 @@ from cli.commands.doctor import Check, checks
 from cli.engine.holder import hold
 from cli.engine.java import Java
 from cli.engine.spark import Engine
-from cli.engine.waiting import LOCK, RECORD, Waiting, end, key_of, place, seen, take
+from cli.engine.waiting import LOCK, RECORD, ClaimedJvm, Waiting, end, key_of, place, seen, take
 from cli.engine.warming import samples
 from tests.spark_hosts import eventually
 
@@ -250,3 +251,36 @@ def test_the_next_command_says_the_same_on_it(directory: Path, host: dict[str, s
     assert eventually(lambda: (directory / LOCK).exists() and (directory / LOCK).read_text() not in ("", str(left.holder)))
     end(directory)  # the next one, which is only made ready
     assert eventually(lambda: not list(directory.parent.glob("diag-held-*")))
+
+
+@pytest.mark.parametrize(
+    ("says", "answers"), [(b"!yv\n", True), (b"!x\n", False), (b"HTTP/1.1 400\r\n", False), (b"", False), (None, False)]
+)
+def test_only_one_that_takes_its_secret_is_used(says: bytes | None, answers: bool, tmp_path: Path) -> None:
+    """One that was stopped lets everybody connect: the next command waited for its first answer for ever."""
+    with socket.create_server(("127.0.0.1", 0)) as server, ThreadPoolExecutor(1) as pool:
+        heard = []
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                heard.append(connection.recv(100))
+                connection.sendall(says or b"")
+
+        if says is not None:
+            pool.submit(serve)
+        ends = os.pipe()
+        jvm = ClaimedJvm(list(ends), group=0, run_directory=str(tmp_path), port=server.getsockname()[1], secret="s3")
+        began = time.monotonic()
+        assert jvm.answers(within=0.5) is answers
+        assert time.monotonic() - began < 5
+    assert heard == ([] if says is None else [b"A\ns3\n"])
+    for each in ends:
+        os.close(each)
+
+
+def test_one_that_nothing_listens_for_is_not_used(tmp_path: Path) -> None:
+    ends = os.pipe()
+    assert not ClaimedJvm(list(ends), group=0, run_directory=str(tmp_path), port=1, secret="s").answers(within=0.5)
+    for each in ends:
+        os.close(each)

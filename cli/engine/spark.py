@@ -256,8 +256,12 @@ class Engine:
         assert self.java is not None
         key = key_of(self.java, self._memory, {**EVERY_MASTER, **LOCAL_MASTER, **self._settings, "spark.master": self.master})
         self._next = Next(directory, key, self.master, self._memory)
-        self._jvm = take(directory, key)
-        return self._jvm is not None
+        waited = take(directory, key)
+        if waited is not None and not waited.answers():
+            waited.stop()
+            waited = None
+        self._jvm = waited
+        return waited is not None
 
     def _spawn(self, *, with_archive: bool) -> Jvm:
         with self._lock:
