@@ -47,6 +47,8 @@ _KEYWORD = re.compile(r"[ \t]{1,4}(?=[\"'])")
 """``:pass "x"`` of EDN, and of Ruby."""
 _COMMAND = re.compile(r"(?:^|[\r\n>\"']|[>:] )(?:USER \S{1,64} )?\Z")
 """What stands before a command of a protocol: ``AUTH x`` of Redis, ``PASS x`` of FTP and POP."""
+_REQUEST = re.compile(r"api_?key\s?[=:]\s?\d{1,3}(?=,? (?:and )?api_?version)", re.I)
+"""The number that Kafka's protocol has for a kind of request."""
 _TABLE = re.compile(r"[ \t]{1,40}\|[ \t]{1,40}")
 _ARGUMENT = re.compile(r"(?:[ \t]{1,40}|[\"']?,[ \t]?)(?![-,])")
 _LOADED = re.compile(r", (?=\S)")
@@ -135,7 +137,9 @@ def _value(text: str, begin: int, end: int, line_end: int) -> list[Span]:
     """The value behind the name between `begin` and `end`; a list as long as the list that it is."""
     before = _BEFORE.search(text, max(0, begin - 32), begin)
     kind = judged(text[begin:end], before[1] if before else "")
-    if kind is None or (text.startswith("=/", end) and text[begin:end] in ("PWD", "OLDPWD")):  # working directories
+    if (
+        kind is None or _REQUEST.match(text, begin) or (text.startswith("=/", end) and text[begin:end] in ("PWD", "OLDPWD"))
+    ):  # working directories
         return []
     ahead = text[begin - 1 : begin]
     if ahead in "<:" and ahead and (element := _tag(text, begin, end)) is not None:

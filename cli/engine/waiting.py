@@ -201,8 +201,8 @@ class ClaimedJvm:
         return bool(select.select([self._status], [], [], 0)[0])
 
     def answers(self, within: float = 2.0) -> bool:
-        """Whether it takes its secret in so many seconds. One that was stopped (SIGSTOP, a debugger) is there, lets everybody connect,
-        and answers nobody; what else listens on its port does not know what to say."""
+        """Whether it takes its secret in so many seconds. One that was stopped (SIGSTOP, a debugger) is there, accepts connections,
+        and gives no answer; what else listens on its port does not know what to say."""
         with suppress(OSError), socket.create_connection(("127.0.0.1", self._gateway.port), within) as connection:
             connection.settimeout(within)
             connection.sendall(f"A\n{self._gateway.secret}\n".encode())  # py4j.protocol.AUTH_COMMAND_NAME

@@ -170,6 +170,7 @@ INNOCENT = (
     "java.io.IOException: keystore password was incorrect",
     "Failed to load SSL keystore: keystore password was incorrect",
     "max_tokens: 4000, tokens=17",
+    "kafka.network.InvalidRequestException: Error getting request for apiKey: 11 and apiVersion: 5",
     "token: 3",
     "signature=checkpoint-expired",
     "PWD=/opt/flink",
