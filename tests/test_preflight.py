@@ -73,6 +73,15 @@ def test_an_entry_is_known_by_its_address_where_it_did_not_tell_its_id() -> None
     assert _answers(tables, 1)["bootstrap"][0] == "goes"
 
 
+def test_a_redacted_name_tells_no_coordinator() -> None:
+    rows = [_partition(number, [1, 2]) for number in range(2)]
+    offsets = [{**row, "topic": "__consumer_offsets"} for row in rows]
+    tables = {"brokers": [_broker(1), _broker(2), _broker(3)], "partitions": offsets}
+    for group, answer in (("orders-totals", "goes"), ("group-0a1b2c3d", "unknown")):
+        asked = broker_removal({**tables, "planned_changes": [plan_row([3], [group])]})
+        assert [row["answer"] for row in asked if row["question"] == "coordinator"] == [answer]
+
+
 def test_without_any_partition_nothing_is_promised() -> None:
     said = _answers({"brokers": [_broker(1), _broker(2)], "partitions": []}, 2)
     assert said["replicas"][0] == "unknown"
