@@ -34,6 +34,7 @@ RUNS = [
     (["broker-health", "-b", NOWHERE, "--timeout", "3s", "--facts-only", "-o", "json"], 1, NOWHERE),
     (["lag-report", "-b", NOWHERE, "--group", "g", "--timeout", "3s", "--facts-only"], 3, "refused"),
     (["collect", "-b", NOWHERE, "--timeout", "3s", "--save", "saved"], 3, "refused"),
+    (["preflight", "broker-removal", "--brokers", "1", "-b", NOWHERE, "--timeout", "3s"], 1, "refused"),
 ]
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 ROOT = Path(__file__).parent.parent
 KEPT = ROOT / ".pytest_cache" / "scans"
-READ_BY = ("secrets", "tables", "forecast", "checkpoints", "logs", "bundle", "readers", "components", "states")
+READ_BY = ("budget", "secrets", "tables", "forecast", "checkpoints", "logs", "bundle", "readers", "components", "states")
 """The rooms of `analyzers/` that turn bytes into rows: what stands above `derived/` in the list of rooms."""
 _VERSIONS = 3  # of the code whose scans are kept: enough to go from one branch to another and back
 

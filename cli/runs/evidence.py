@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from analyzers.bundle.held import HeldDirectory
     from analyzers.bundle.hiding import Hiding
     from analyzers.readers.log_scan import LogOptions, Plan
-    from analyzers.report.finding import Finding
     from analyzers.vocabulary.rule import Rule
     from cli.engine.spark import Engine
 
@@ -291,20 +290,13 @@ def judged(
     """
     from analyzers.diagnosis.diagnose import judge
 
-    ignored: list[str] = []
-
-    def keeps(finding: Finding) -> bool:
-        if any(each.takes(finding) for each in options.ignore):
-            ignored.append(finding.code)
-        return options.keeps(finding)
-
     report = judge(
         found.tables,
         engine.session,
         command=command,
         version=version,
         runs=options.runs,
-        keeps=keeps,
+        keeps=options.keeps,
         since=options.since,
         until=options.until,
         thresholds=options.thresholds,
@@ -314,14 +306,15 @@ def judged(
         ended=engine.ended,
         own=True,  # they are saved by now, where that was asked for
     )
-    report.notes.extend(left_out(options, ignored))
+    report.notes.extend(left_out(options, report.left_out))
     if found.stop is not None:
         raise Interrupted(report, found.stop)
     return report
 
 
-def left_out(options: RunOptions, findings: Sequence[str] = ()) -> list[str]:
-    """What ``--ignore`` took away, so that an all-clear does not hide it."""
+def left_out(options: RunOptions, codes: Sequence[str] = ()) -> list[str]:
+    """What ``--ignore`` took away, so that an all-clear does not hide it: `codes` of the findings that a run did not keep."""
+    findings = [code for code in codes if any(each.code == code for each in options.ignore)]
     rules = sorted({each.code for each in options.ignore if each.subject is None})
     said = [f"not judged, left out by --ignore: {', '.join(rules)}"] if rules else []
     if findings:

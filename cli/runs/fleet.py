@@ -51,8 +51,7 @@ def show(
     from cli.renderers.fleet_page import pages_of
 
     tick(counter)
-    ignored = [code for code in report.left_out if any(each.code == code for each in options.ignore)]
-    report.notes += left_out(options, ignored)
+    report.notes += left_out(options, report.left_out)
     if called:
         own = {id_ for id_, name in report.job_names.items() if called & {id_, name}}
         own |= called & {each.job for each in report.verdicts}
@@ -61,7 +60,7 @@ def show(
         return {"scope": scope, "whole": report if scope in called else _of_jobs(report, own)}
     report = without_secrets(report)
     rows = rows_of(scope, report, names_of)
-    return {"rows": rows, "findings": finding_rows(scope, report), "pages": pages_of(scope, report) if pages else {}, "ignored": ignored}
+    return {"rows": rows, "findings": finding_rows(scope, report), "pages": pages_of(scope, report) if pages else {}, "left_out": report.left_out}
 
 
 def _of_jobs(report: Report, jobs: Set[str]) -> Report:
@@ -136,7 +135,7 @@ def run(
         every = judge(engine, progress=progress)
     if job is not None:
         return FleetRun(FleetReport(version, []), whole=[one["whole"] for one in every if "whole" in one])
-    return _together(every, version, before, [*notes, *left_out(options, [code for one in every for code in one["ignored"]])])
+    return _together(every, version, before, [*notes, *left_out(options, [code for one in every for code in one["left_out"]])])
 
 
 def _check(options: RunOptions) -> None:
