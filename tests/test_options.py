@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import runpy
 import typing
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 
 import pytest
+import typer
 
 from cli.commands.triage import triage
+from cli.main import app
 from cli.options.shared import CodeFilter, RunOptions, code_filters, moment, own_parameters, resolve
 from cli.shell.exits import UsageError
 from tests.report_samples import finding
 
+ROOT = Path(__file__).parent.parent
 NOW = datetime(2026, 11, 21, 9, 35, 19, tzinfo=timezone.utc)
 
 
@@ -86,3 +91,9 @@ def test_what_defaults_to_none_stays_an_option_on_python_3_10(monkeypatch: pytes
     unset = {name: annotation for name, annotation, default in own_parameters(triage) if default is None}
     assert set(unset) == {"paths", "since", "until", "log_timezone"}
     assert {typing.get_origin(annotation) for annotation in unset.values()} == {typing.Annotated}
+
+
+def test_the_smoke_test_types_an_argument_of_every_command() -> None:
+    """CI runs it last, after half an hour."""
+    typed = {str(command[0]) for command, _, _ in runpy.run_path(str(ROOT / ".ci" / "smoke.py"))["RUNS"]}
+    assert set(typer.main.get_command(app).commands) <= typed  # type: ignore[attr-defined]
