@@ -18,6 +18,7 @@ from analyzers.derived.lag.group_moments import group_moments
 from analyzers.derived.lag.lag_readers import readers_by_group
 from analyzers.derived.lag.lag_status import Sampled, lag_status, reconciled, sampled_places
 from analyzers.derived.lag.lag_truth import lag_truth
+from analyzers.derived.lag.strange_starts import strange_starts
 from analyzers.derived.lag.suspects import suspect_windows
 from analyzers.derived.next_start.start_odds import start_odds
 from analyzers.derived.planned.broker_removal import broker_removal
@@ -29,9 +30,9 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
     """`tables` and those derived from them, each where there is something to derive it from.
 
     Of log events and a JobManager's exceptions jobs_seen, attempts, faults and job_state; of log events split_claims, job_lives,
-    recurring_errors and checkpoint_expiries, with checkpoints skipped_state, with offsets dead_letters; of a JobManager's answers
-    barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of saved metrics metric_troubles and marks_at_minimum; of thread
-    dumps thread_waits; of progress, pasted or logged, query_batches; of splits split_audit; of logs and splits open_ends and
+    recurring_errors, checkpoint_expiries and strange_starts, with checkpoints skipped_state, with offsets dead_letters; of a JobManager's
+    answers barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of saved metrics metric_troubles and marks_at_minimum;
+    of thread dumps thread_waits; of progress, pasted or logged, query_batches; of splits split_audit; of logs and splits open_ends and
     unread_partitions; of probed bootstrap servers forecast and forecast_fixes; of planned changes preflight; of samples of offsets
     lag_status and lag_truth. `own`: rows of log events, of which there are many, may be changed.
     """
@@ -64,6 +65,7 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out["recurring_errors"] = recurring_errors(out)
         out["skipped_state"] = skipped_state(out)
         out["dead_letters"] = dead_letters(out)
+        out["strange_starts"] = strange_starts(out)
     if "exceptions" in out:
         from analyzers.derived.failures.rest_faults import with_rest_faults
 

@@ -517,6 +517,30 @@ why string how the window was found, in one sentence
     derived=True,
 )
 
+STRANGE_STARTS = table(
+    "strange_starts",
+    "partitions that a group began elsewhere than where it was (analyzers/derived/lag/strange_starts.py)",
+    """
+at timestamp when it began
+file string file of the line that shows it
+line long that line
+text string that line
+group string group id; null where no line tells it
+client string name of the client, without the number that each new one gets
+topic string topic
+partition long partition
+offset long where it began; null where it is only known to be the end
+policy string auto.offset.reset, as far as it is known: latest, earliest
+reason string gone (its committed offset is), renamed (another group was there), added (others of the topic have one)
+before string the group, else the client, that was there: another one where it is `renamed`
+known long the offset that it was known to have, null where it had none
+known_at timestamp when
+records long so many at most lie between: not read if above zero, read again if below; null if unknown
+others long partitions of the topic of which it had a committed offset
+""",
+    derived=True,
+)
+
 DEAD_LETTERS = table(
     "dead_letters",
     "each connector that tolerates all errors and fills its dead-letter topic (analyzers/derived/failures/dead_letters.py)",

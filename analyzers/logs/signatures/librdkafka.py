@@ -124,4 +124,38 @@ SIGNATURES = (
         " Broker: Offset out of range",
         keep=(200, 50),
     ),
+    Signature(
+        id="rdkafka-offset-none",
+        says="The group has no committed offset of a partition, and the client begins at an end of it: normal at its first start.",
+        versions="debug topic; with leader epoch and broker 2.1+",
+        literals=(": no previously committed offset available", "Local: No offset stored"),
+        pattern=rf"{_CLIENT}(?P<topic>[\w.-]+) \[(?P<partition>\d+)\]: offset reset \(at [^\n]{{0,80}}\) to"
+        r" (?:(?:cached )?offset )?(?P<reset_to>BEGINNING|END|\d+)\b[^\n]*No offset stored",
+        where="line",
+        sample="%7|1746421200.014|OFFSET|rdkafka#consumer-1| [thrd:main]: orders [1]: offset reset (at offset INVALID (leader epoch -1),"
+        " broker 1) to offset END (leader epoch -1): no previously committed offset available: Local: No offset stored",
+        keep=(200, 50),
+    ),
+    Signature(
+        id="rdkafka-fetch-start",
+        says="The client begins to read a partition at this offset.",
+        versions="debug fetch, topic, cgrp",
+        literals=(" start fetching at offset ",),
+        pattern=rf"{_CLIENT}Partition (?P<topic>[\w.-]+) \[(?P<partition>\d+)\] start fetching at offset (?P<offset>\d+)",
+        where="line",
+        sample="%7|1746421200.014|FETCH|rdkafka#consumer-1| [thrd:main]: Partition orders [1] start fetching at offset 390 (leader"
+        " epoch 7)",
+        keep=(200, 50),
+    ),
+    Signature(
+        id="rdkafka-offset-fetched",
+        says="The offset of a partition that a group has committed.",
+        versions="debug cgrp, topic",
+        literals=("OffsetFetchResponse: ",),
+        pattern=rf"{_CLIENT}[^\n]{{0,120}}?OffsetFetchResponse: (?P<topic>[\w.-]+) \[(?P<partition>\d+)\] offset (?P<offset>\d+)",
+        where="line",
+        sample="%7|1746421200.014|OFFSETFETCH|rdkafka#consumer-1| [thrd:main]: GroupCoordinator/2: OffsetFetchResponse: orders [1] offset"
+        " 390, leader epoch 7, metadata 0 byte(s): NULL",
+        keep=(200, 50),
+    ),
 )

@@ -222,6 +222,7 @@ FAULTS: dict[str, str] = {
     "rdkafka-connect-failed": "Normal while a broker restarts; a fault when it goes on for minutes.",
     "rdkafka-brokers-down": "The client waits and tries again; a fault when it goes on for minutes.",
     "rdkafka-coordinator-refused": "Normal for seconds while brokers start or a coordinator moves; a fault when it goes on for minutes.",
+    "rdkafka-offset-none": "Normal at a first start of a group; later it reads again, or skips what was written before.",
     "rdkafka-offset-reset": "Records between the wanted and the new offset are skipped, or read again.",
     # --- Kafka clients of other languages ---------------------------------------------------------------------------
     "rdkafka-error-raised": "The client does not mend this by itself: the application has to handle it.",
