@@ -155,6 +155,7 @@ def test_one_line_of_a_loss_at_info_is_no_lasting_one(tmp_path: Path) -> None:
 def test_what_could_be_lost_is_not_lost() -> None:
     assert tells_of_loss("Discarding 12 points")
     assert not tells_of_loss("Completed checkpoint 12")
+    assert not tells_of_loss("Ignored message: HeartbeatResponse(false)")
 
 
 def test_the_list_of_ordinary_lines_is_what_the_healthy_recordings_hold() -> None:

@@ -1,19 +1,19 @@
-"""SPK115: All rows that a query reads are dropped as late: its watermark has passed them, often because of one event time in the future."""
+"""SPK115: What a query reads is dropped as late: its watermark has passed it, often because of one event time in the future."""
 
 from typing import Any
 
 from analyzers.vocabulary import CRITICAL, DataFrame, F, Window, first_of, found, number_of, rule
 
 _DROPS = (
-    "Query {query_shown} has dropped what it read as late in {batches} batches, from batch {first_batch} to {last_batch}: {dropped} rows,"
-    " and nothing was written. Its watermark is {watermark} UTC"
+    "Query {query_shown} has dropped what it read as late in {batches} batches, from batch {first_batch} to {last_batch}: {dropped} rows"
+    "[[ and {nothing} was written]]. Its watermark is {watermark} UTC"
 )
 
 
 @rule(
-    "SPK115", title="All rows of a query are dropped as late", cause="no-progress", stage="lag", severity=CRITICAL,
+    "SPK115", title="What a query reads is dropped as late", cause="no-progress", stage="lag", severity=CRITICAL,
     says={
-        "future": f"{_DROPS}, {{ahead_days}} days ahead of the clock: batch {{jump_batch}} read an event time of {{event_max}} UTC",
+        "future": f"{_DROPS}, {{ahead_shown}} ahead of the clock: batch {{jump_batch}} read an event time of {{event_max}} UTC",
         "late": f"{_DROPS}; the event times that it reads are older",
     },
     missing={
@@ -26,11 +26,14 @@ def rows_dropped_late(
     query_batches: DataFrame,
     *,
     enough: int = 3,  # batches one after another, the newest among them: one may be a late file or a partition that was behind
-    ahead: int = 86_400,  # seconds: a clock that is wrong by hours, or a time zone, moves a watermark by less
+    ahead: int = 600,  # seconds: event times of senders whose clocks are right lie less ahead
 ) -> DataFrame:
-    """Per query, its newest batches that read rows and dropped some of them as late, where none of them wrote anything."""
+    """Per query, its newest batches that read rows and dropped some of them as late, where none of them wrote anything, or, for sinks that
+    do not count, where the mean of the event times lies behind the watermark."""
     query = Window.partitionBy("scope", "query")
-    lost = (F.col("rows") > 0) & (F.col("dropped_rows") > 0) & (F.col("out_rows") == 0)
+    passed = F.coalesce(F.col("event_avg") < F.col("watermark"), F.lit(False))
+    nothing = F.coalesce(F.col("out_rows") == 0, passed)
+    lost = (F.col("rows") > 0) & (F.col("dropped_rows") > 0) & nothing
     idle = F.coalesce(F.col("rows"), F.lit(0)) == 0
     kept_at = F.coalesce(F.max(F.when(~lost & ~idle, F.col("batch"))).over(query), F.lit(-1))
     skew = F.col("event_max").cast("long") - F.col("at").cast("long")
@@ -40,6 +43,7 @@ def rows_dropped_late(
     mark = F.max("watermark")
     facts: dict[str, Any] = {
         "job": F.max("job"), "query_shown": F.coalesce(F.max("name"), F.max("query")), "batches": number_of("batch"),
+        "nothing": F.when(F.max("out_rows") == 0, F.lit("nothing")),
         "first_batch": F.min("batch"), "last_batch": F.max("batch"), "dropped": F.sum("dropped_rows"),
         "watermark": F.date_format(mark, "yyyy-MM-dd HH:mm:ss"), "_ahead": mark.cast("long") - F.max("at").cast("long"),
         "jump_batch": F.max("_jump.batch"), "event_max": F.date_format(F.max("_jump.event_max"), "yyyy-MM-dd HH:mm:ss"),
@@ -47,11 +51,13 @@ def rows_dropped_late(
     shown = F.concat_ws(", ", F.concat(F.lit("batch "), "batch"), F.concat(F.lit("rows "), "rows"),
                         F.concat(F.lit("dropped as late "), "dropped_rows"))  # fmt: skip
     made = found(rows, "query", table="query_batches", shown=shown, file=F.col("file"), **facts)
-    future = (F.col("_ahead") >= ahead) & F.col("jump_batch").isNotNull()
+    future = (F.col("_ahead") > 0) & F.col("jump_batch").isNotNull()
     return made.where(F.col("batches") >= enough).withColumns(
         {
             "reason": first_of(("future", future), otherwise="late"),
-            "ahead_days": F.floor(F.col("_ahead") / 86_400),
+            "ahead_shown": F.when(F.col("_ahead") >= 172_800, F.format_string("%d days", F.floor(F.col("_ahead") / 86_400))).otherwise(
+                F.format_string("%d h %d min", F.floor(F.col("_ahead") / 3600), F.floor(F.col("_ahead") % 3600 / 60))
+            ),
             "confidence": F.lit(0.9),
         }
     )

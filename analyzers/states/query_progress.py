@@ -51,6 +51,7 @@ def row_of(value: Any, line: int | None) -> Values | None:
         "rows": _number(told.get("numInputRows")),
         "watermark": _time(event_time.get("watermark")) if isinstance(event_time, Mapping) else None,
         "event_max": _time(event_time.get("max")) if isinstance(event_time, Mapping) else None,
+        "event_avg": _time(event_time.get("avg")) if isinstance(event_time, Mapping) else None,
         "state_rows": _sum(held, "numRowsTotal"),
         "removed_rows": _sum(held, "numRowsRemoved"),
         "dropped_rows": _sum(held, "numRowsDroppedByWatermark"),

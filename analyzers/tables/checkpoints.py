@@ -146,6 +146,7 @@ batch long batch id
 rows long rows that the batch read
 watermark timestamp watermark that the batch worked with; null if there is none
 event_max timestamp newest event time that the batch read
+event_avg timestamp mean of the event times that the batch read
 state_rows long rows that its state operators hold; null without any
 removed_rows long rows that they removed
 dropped_rows long rows that they dropped because the watermark had passed them

@@ -47,7 +47,8 @@ _TELLING = expression(
 _SETTING = expression(r"^\s*(?:Loading configuration property: |[\w.\-\[\]\"' ]{1,80}(?:=|: )\s*\S*\s*$)|\bvalues:\s*$")
 """A line of a configuration, which names what would be done."""
 _LOSS = expression(
-    r"""(?ix)\b(?:dropp?(?:ed|ing) | discard(?:ed|ing) | skipp(?:ed|ing) | ignor(?:ed|ing) | lost | reject(?:ed|ing) | data\ loss
+    r"""(?ix)\b(?:dropp?(?:ed|ing) | discard(?:ed|ing) | skipp(?:ed|ing) | lost | reject(?:ed|ing) | data\ loss
+        | ignor(?:ed|ing)(?!\ message:\ [A-Z]\w+\()  # an answer between processes that nobody waits for any more (NettyRpcEnv)
         | invalidated | not\ (?:be\ )?(?:written|delivered|processed|committed) | no\ \w+\ (?:is\ )?alive | zombie)\b"""
 )
 _BLOCKED = expression(r"""(?i)(?:blocked|stalled|fenced)\w*"? ?[:=] ?"?true\b""")
