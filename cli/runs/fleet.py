@@ -60,7 +60,8 @@ def show(
         return {"scope": scope, "whole": report if scope in called else _of_jobs(report, own)}
     report = without_secrets(report)
     rows = rows_of(scope, report, names_of)
-    return {"rows": rows, "findings": finding_rows(scope, report), "pages": pages_of(scope, report) if pages else {}, "left_out": report.left_out}
+    shown = pages_of(scope, report) if pages else {}
+    return {"rows": rows, "findings": finding_rows(scope, report), "pages": shown, "left_out": report.left_out}
 
 
 def _of_jobs(report: Report, jobs: Set[str]) -> Report:
