@@ -525,7 +525,7 @@ at timestamp when it began
 file string file of the line that shows it
 line long that line
 text string that line
-group string group id; null where no line tells it
+group string group id; null where no line names it
 client string name of the client, without the number that each new one gets
 topic string topic
 partition long partition

@@ -1,5 +1,5 @@
-"""Groups that began elsewhere than where they were: a reader without a committed offset begins by auto.offset.reset, and nobody calls it
-an error.
+"""Groups that began elsewhere than where they were: a reader without a committed offset begins by auto.offset.reset, which is
+no error to it.
 
 At the first start of a group that is normal. It is none where the group is known to have had an offset of the partition (it was deleted, or
 forgotten: offsets.retention.minutes after the last member left), where the same reader was there under another group id, or where the group
@@ -59,7 +59,7 @@ def strange_starts(tables: Tables) -> list[Row]:
 
 
 def _named(events: Sequence[Row]) -> list[Row]:
-    """`events` with the reader of their file where a line does not tell it and the file has one: kafka-clients 4.3 print no client before
+    """`events` with the reader of their file where a line does not name it and the file has one: kafka-clients 4.3 print no client before
     "Setting offset for partition"."""
     readers: dict[str, dict[str, Row]] = defaultdict(dict)
     for event in events:
@@ -135,7 +135,7 @@ def _known(events: Sequence[Row], pasted: Sequence[Row], starts: Sequence[Row], 
 
 
 def _begun(start: Row, events: Sequence[Row]) -> Row | None:
-    """The line that tells where the client begins that has no offset at `start`."""
+    """The line that shows where the client begins that has no offset at `start`."""
     for event in events:
         within = 0 <= (event["at"] - start["at"]).total_seconds() <= _PROMPT
         if within and event["signature"] in _BEGUN and _same(event, start) and event["offset"] is not None:
@@ -165,7 +165,7 @@ def _same(one: Row, other: Row) -> bool:
 
 
 def _reader(event: Row) -> str:
-    """The group; of clients that do not tell it their name without the number that each new one gets."""
+    """The group; of clients that do not name it their name without the number that each new one gets."""
     return str(event["group"] or _client(event))
 
 

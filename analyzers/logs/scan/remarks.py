@@ -48,7 +48,7 @@ _SETTING = expression(r"^\s*(?:Loading configuration property: |[\w.\-\[\]\"' ]{
 """A line of a configuration, which names what would be done."""
 _LOSS = expression(
     r"""(?ix)\b(?:dropp?(?:ed|ing) | discard(?:ed|ing) | skipp(?:ed|ing) | lost | reject(?:ed|ing) | data\ loss
-        | ignor(?:ed|ing)(?!\ message:\ [A-Z]\w+\()  # an answer between processes that nobody waits for any more (NettyRpcEnv)
+        | ignor(?:ed|ing)(?!\ message:\ [A-Z]\w+\()  # an answer between processes that comes too late (NettyRpcEnv)
         | invalidated | not\ (?:be\ )?(?:written|delivered|processed|committed) | no\ \w+\ (?:is\ )?alive | zombie)\b"""
 )
 _BLOCKED = expression(r"""(?i)(?:blocked|stalled|fenced)\w*"? ?[:=] ?"?true\b""")
