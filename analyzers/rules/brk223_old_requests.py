@@ -1,6 +1,7 @@
 """BRK223: a broker refuses the requests of clients that speak an older version of Kafka's protocol than it does."""
 
-from analyzers.vocabulary import BROKER, CRITICAL, DataFrame, F, count, detail, distinct, first_of, found, goes_on, has, rule
+from analyzers.vocabulary import BROKER, CRITICAL, DataFrame, F, count, detail, first_of, found, goes_on, has, rule
+from analyzers.vocabulary.aggregates import listed
 from analyzers.vocabulary.brokers import broker_in_text
 
 REFUSED = "request-version-refused"
@@ -40,7 +41,7 @@ def old_requests(
     )
     per = found(
         rows, "file", "request", "request_version", times=count(), broker=F.max(broker_in_text()), end=F.max("as_of"),
-        peers=F.array_join(F.slice(distinct("_peer", "peers"), 1, 4), ", "),
+        peers=listed("_peer", most=4, apart=", "),
     )  # fmt: skip
     return per.where(goes_on("times", enough=enough, lasting=lasting, fresh=fresh)).withColumns(
         {

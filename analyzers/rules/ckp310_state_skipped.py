@@ -1,6 +1,7 @@
 """CKP310: Flink skipped the state of an operator when it restored the job."""
 
 from analyzers.vocabulary import CRITICAL, JOBMANAGER, DataFrame, F, first_of, found, rule
+from analyzers.vocabulary.aggregates import listed
 
 _LEFT = "Flink skipped the state of {who}[[ ({megabytes} MB)]] when it restored the job[[ from {path}]][[ at {since} UTC]]"
 
@@ -27,7 +28,7 @@ def state_skipped(skipped_state: DataFrame) -> DataFrame:
     per_restore = found(
         skipped_state, "job", "path", "reason", table="log_events", most=5,
         operator=F.when(F.min("operator") == F.max("operator"), F.max("operator")),
-        who=F.array_join(F.slice(F.sort_array(F.collect_set(name)), 1, 3), ", "),
+        who=listed(name, apart=", "),
         uid=F.min("uid"),
         old_id=F.min("operator"),
         megabytes=F.format_number(F.sum("size_bytes") / 1e6, 1),

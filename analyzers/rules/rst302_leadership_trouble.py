@@ -21,6 +21,7 @@ from analyzers.vocabulary import (
     number_of,
     rule,
 )
+from analyzers.vocabulary.aggregates import listed
 from analyzers.vocabulary.checkpoints import in_order
 from analyzers.vocabulary.quick_looks import grouped
 from analyzers.vocabulary.zookeeper import slow_disk
@@ -132,7 +133,7 @@ def _refusal() -> Column:
 def _files(log_files: DataFrame) -> DataFrame:
     """Per scope how long the logs are, and which of them are ZooKeeper's own: scope, _lines, _zookeeper_logs."""
     own = F.when(F.startswith("layout", F.lit("zookeeper")), F.regexp_extract("file", r"([^/]*)$", 1))
-    logs = F.nullif(F.array_join(F.slice(F.sort_array(F.collect_set(own)), 1, 3), ", "), F.lit(""))
+    logs = F.nullif(listed(own, apart=", "), F.lit(""))
     return log_files.groupBy("scope").agg(F.sum("lines").alias("_lines"), logs.alias("_zookeeper_logs"))
 
 

@@ -52,9 +52,10 @@ def number_of(*values: str | Column) -> Column:
     return F.size(F.collect_set(F.when(reduce(and_, (column.isNotNull() for column in columns)), F.struct(*columns))))
 
 
-def listed(value: str | Column, *, most: int = 3) -> Column:
-    """Aggregate: the first `most` different texts in their order, as one: ``offsets/7 is empty; offsets/9 is missing``."""
-    return F.array_join(F.slice(F.sort_array(F.collect_set(value)), 1, most), "; ")
+def listed(value: str | Column, *, most: int = 3, apart: str = "; ") -> Column:
+    """Aggregate: the first `most` different texts in their order, as one: ``offsets/7 is empty; offsets/9 is missing``, or an empty
+    one."""
+    return F.array_join(F.slice(F.sort_array(F.collect_set(value)), 1, most), apart)
 
 
 def numbered(name: str | Column, alias: str, *, by: str | None = None) -> Column:

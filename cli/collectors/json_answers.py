@@ -8,7 +8,6 @@ from typing import Any
 from analyzers.budget import BUDGET, Budget
 
 MOST_BYTES = BUDGET.answer_bytes
-"""Bytes and values of all answers of a run together."""
 
 
 class Appetite:

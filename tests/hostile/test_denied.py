@@ -134,7 +134,7 @@ def test_a_run_that_redacts_nothing_loads_no_vocabulary() -> None:
 
 @pytest.mark.parametrize("place", ["/dev/zero", "a fifo", "a directory", "latin"])
 def test_a_file_of_words_that_is_none_is_refused_soon(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """/dev/zero took all memory, a pipe that nobody writes into held the run up for ever."""
+    """/dev/zero took all memory, a pipe without a writer held the run up for ever."""
     monkeypatch.setattr(small_files, "PIPE_SECONDS", 0.2)
     file = Path(place) if place.startswith("/") else tmp_path / "words"
     if place == "a fifo":

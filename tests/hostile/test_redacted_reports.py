@@ -106,7 +106,7 @@ def test_two_runs_without_a_key_have_other_tokens(tmp_path: Path, monkeypatch: p
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     one, two = (Hiding.of({}, None, None) for _ in "12")
     assert one.texts(["heron"]) != two.texts(["heron"])
-    assert list(tmp_path.iterdir()) == []  # nobody can look up what was meant
+    assert list(tmp_path.iterdir()) == []  # no file that would say what was meant
 
 
 def test_a_report_that_nothing_could_be_read_for_names_nothing(options: RunOptions) -> None:

@@ -1,4 +1,4 @@
-"""The spellings of somebody who had not seen the others: what leaves a redacted bundle or report, and what leaves any report."""
+"""Spellings by an author who had not seen the others: what leaves a redacted bundle or report, and what leaves any report."""
 
 from __future__ import annotations
 

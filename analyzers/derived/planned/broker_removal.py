@@ -7,7 +7,6 @@ It is asked what happens when the brokers are stopped as they are. Sources: Kafk
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,8 +29,6 @@ _MOVE = (
     "Move every replica off {brokers} first: kafka-reassign-partitions.sh --generate with the other brokers as --broker-list, then "
     "--execute and --verify."
 )
-_TOKEN = re.compile(r"(?:^|\W)[a-z]+-[0-9a-f]{8}(?:$|\W)")
-"""What stands for a name in redacted evidence (`analyzers/bundle/redact.py`)."""
 _ROOM = 0.95
 """Share of a volume that may be filled: a broker whose volume is full stops."""
 
@@ -264,9 +261,11 @@ def _bytes(number: float) -> str:
 
 
 def _coordinators(cluster: _Cluster, rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
+    from analyzers.bundle.harmless import IS_TOKEN  # its many expressions are for who redacts, or plans a change
+
     offsets = {row["partition"]: row for row in rows if row["topic"] == _OFFSETS}
     for group in cluster.groups:
-        if _TOKEN.search(group):
+        if IS_TOKEN.search(group):
             says = f"the name of group {group} is redacted, and its coordinator follows from the name"
             yield _answer("coordinator", UNKNOWN, says, "Ask without --redact, or of a bundle that is not redacted.", group=group)
             continue
