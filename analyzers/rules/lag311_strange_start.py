@@ -1,10 +1,11 @@
 """LAG311: a group found no committed offset where that is no first start, and began by auto.offset.reset."""
 
-from analyzers.vocabulary import CRITICAL, DataFrame, F, agreed, distinct, first_of, found, greatest, least, rule
-from analyzers.vocabulary.lag import the_partition
+from analyzers.vocabulary import CRITICAL, DataFrame, F, agreed, distinct, first_of, found, greatest, least, rule, seconds
+from analyzers.vocabulary.aggregates import listed
+from analyzers.vocabulary.lag import partition_name, the_partition
 
 _BEGAN = "auto.offset.reset={policy} began[[ at {began}]]"
-_NOT_READ = "[[up to {number} record(s) ]]between were never read"
+_NOT_READ = "what lies between was never read[[, up to {number} record(s)]]"
 _WAS = "{reader} found no committed offset of {place_shown} at {since} UTC, although it had one[[ at {known_at} UTC]] ({known})"
 
 
@@ -13,7 +14,7 @@ _WAS = "{reader} found no committed offset of {place_shown} at {since} UTC, alth
     needs=lambda rows, _: bool(rows),
     says={
         "skipped": f"{_WAS}: {_BEGAN}, {_NOT_READ}",
-        "again": f"{_WAS}: {_BEGAN}, up to {{number}} record(s) are read again",
+        "again": f"{_WAS}: {_BEGAN}, what lies between is read again[[, up to {{number}} record(s)]]",
         "renamed": f"{{reader}} is new on {{place_shown}} at {{since}} UTC, where {{before}} read before ({{known}}) and is not seen any "
         f"more: {_BEGAN}, {_NOT_READ}",
         "added": "{reader} began {place_shown} at the end (auto.offset.reset=latest) at {since} UTC, while it has committed offsets of "
@@ -37,13 +38,12 @@ def strange_start(
     kind = first_of(
         ("skipped", gone & ((shift > 0) | (shift.isNull() & (F.col("policy") == "latest")))), ("again", gone), otherwise=F.col("reason")
     )
-    name = F.concat("topic", F.lit("-"), F.col("partition").cast("string"))
     rows = strange_starts.withColumns(
         {
             "reason": kind,
-            "_known": F.when(F.col("known").isNotNull(), F.concat(name, F.lit(" at "), F.col("known").cast("string"))),
-            "_began": F.when(F.col("offset").isNotNull(), F.concat(F.lit(""), F.col("offset").cast("string"), F.lit(" of "), name)),
-            "_days": (F.unix_micros("at") - F.unix_micros("known_at")) / 86_400e6,
+            "_known": F.concat(partition_name(), F.lit(" at "), F.col("known").cast("string")),
+            "_began": F.concat(F.col("offset").cast("string"), F.lit(" of "), partition_name()),
+            "_days": seconds("known_at", "at") / 86_400,
         }
     )
     days = least("_days")
@@ -52,8 +52,8 @@ def strange_start(
         group=agreed("group"),
         reader=F.max(F.coalesce(F.concat(F.lit("Group "), "group"), F.concat(F.lit("Client "), "client"))),
         before=F.max("before"),
-        known=F.array_join(F.slice(F.sort_array(F.collect_set("_known")), 1, 4), ", "),
-        began=F.array_join(F.slice(F.sort_array(F.collect_set("_began")), 1, 4), ", "),
+        known=listed("_known", most=4, apart=", "),
+        began=listed("_began", most=4, apart=", "),
         known_at=F.date_format(F.max("known_at"), "yyyy-MM-dd HH:mm:ss"),
         policy=agreed("policy"),
         number=F.format_number(F.sum(F.abs(shift)), 0),
