@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from analyzers.bundle import own_process, parquet
+from cli.collectors import kafka_library
+
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 
@@ -55,6 +58,17 @@ def test_every_module_of_the_checkout_is_inside(wheel: list[str]) -> None:
 
 def test_the_command_is_installed(wheel: list[str]) -> None:
     assert [name for name in wheel if name.endswith(".dist-info/entry_points.txt")]
+
+
+@pytest.mark.parametrize("module", [parquet.WORKER, kafka_library.WORKER])
+def test_what_diag_starts_runs_nothing_of_the_working_directory(module: str, tmp_path: Path) -> None:
+    for name in ("analyzers", "cli"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("open('ran', 'w').close()")
+    started = own_process.command(module)
+    done = subprocess.run(started, cwd=tmp_path, env=own_process.environment(), input=b"", capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b""), "it ends with its input"
+    assert not (tmp_path / "ran").exists()
 
 
 @pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.name)
