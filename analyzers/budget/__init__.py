@@ -134,6 +134,10 @@ class Budget:
     scrapes: int = 2000
     """Of one text."""
     kubernetes_events: int = 200
+    kubernetes_list_bytes: int = 256 << 20
+    """Of one list of objects, or of what `kubectl cluster-info dump` prints: 20,000 pods as JSON."""
+    kubernetes_log_bytes: int = 128 << 20
+    """Of logs that stand in one text, or one archive, with lists: they are cut out by the driver, and held until they are judged."""
     progress_rows: int = 20_000
     """Batches of queries."""
 

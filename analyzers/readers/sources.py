@@ -11,8 +11,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from analyzers.budget import BUDGET
+from analyzers.logs.wrappings import cluster_events
 from analyzers.readers.object_stores import is_remote
+from analyzers.readers.opening import TROUBLES, at_most, open_file
 from analyzers.readers.trees import Entry
+from analyzers.states.recognise import might_hold
 
 _BLOCK = 512
 """Bytes of what `stat` counts in, on each file system."""
@@ -28,6 +31,8 @@ NOTES = re.compile(r"(?:^|/)(?!readme|changelog|contributing|license|security|co
 """Texts that describe as often as they quote: read only where there is nothing else."""
 _ASIDES = re.compile(r"\.(?:java|scala|kt|py|rs|go|cs|js|ts|sql|ya?ml|properties|xml|conf|cfg|ini|toml|env)$", re.IGNORECASE)
 """Settings and sources: no evidence of a failure, but a line of them may name what a failure is about."""
+_YAML = re.compile(r"\.ya?ml$", re.IGNORECASE)
+_MOST_OF_YAML = BUDGET.fragment_bytes
 MANIFEST, MANIFEST_HEAD = "manifest.json", 4096
 MOST_NOTES = 40
 """More texts than that are a project or a documentation."""
@@ -131,7 +136,7 @@ def _remote(path: str, found: Discovery) -> None:
             for each in files_below(target) if entry.directory else (entry,):
                 if isinstance(each, OSError):
                     found.troubles.append((target, each.strerror or str(each), False))
-                elif entry.directory and _NO_LOGS.search(each.path):
+                elif entry.directory and _NO_LOGS.search(each.path) and not _holds_objects(each.path):
                     found.passed_over += 1
                 else:
                     _candidate(each, target, not entry.directory and target == path, found)
@@ -177,7 +182,8 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
             found.bundles.append(folder)
         for name in sorted(files):
             path = os.path.join(folder, name)
-            if name.startswith(".") or _NO_LOGS.search(path) or (saved and name.endswith(".jsonl")):
+            hidden = name.startswith(".") or (saved and name.endswith(".jsonl"))
+            if hidden or (_NO_LOGS.search(path) and not _holds_objects(path)):
                 found.passed_over += 1
                 if NOTES.search(path) and len(found.notes) <= MOST_NOTES:
                     _note(path, root, found.notes)
@@ -193,6 +199,18 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
                 _add(path, root, status, False, found, seen)
             else:
                 found.passed_over += 1
+
+
+def _holds_objects(path: str) -> bool:
+    """Whether YAML is what `kubectl get -o yaml` printed, and shows more than the settings of objects."""
+    if not _YAML.search(path):
+        return False
+    with suppress(*TROUBLES), open_file(path) as stream:
+        head = at_most(stream, 4096)
+        if cluster_events.begins_in_yaml(head):
+            head += at_most(stream, _MOST_OF_YAML - len(head))
+            return cluster_events.are_in(head) or might_hold(head)
+    return False
 
 
 def _written(status: os.stat_result) -> int:

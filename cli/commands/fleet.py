@@ -38,7 +38,7 @@ JobsBy = Annotated[
         "--jobs-by",
         metavar="directory|glob|job-id|kubernetes",
         help="What is a job: each entry of a directory; each path that is named or matches; files that name the same job id; the pods of "
-        "one owner, of what kubectl get pods,events -o json or kubectl cluster-info dump saved, with their logs.",
+        "one owner, of what kubectl get pods,events -o json|yaml or kubectl cluster-info dump printed, with their logs.",
     ),
 ]
 FlinkRestFile = Annotated[
