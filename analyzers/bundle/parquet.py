@@ -11,13 +11,13 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from analyzers.bundle import own_process
 from analyzers.bundle.encoding import decoded, storable
 from analyzers.bundle.packed import TooMuch
 from analyzers.bundle.room import MOST_ROW_BYTES, Room
@@ -27,7 +27,6 @@ from analyzers.tables.arrow import arrow
 WORKER = "analyzers.bundle.parquet_worker"
 SECONDS_A_FILE = 60.0
 """Without one more row: the largest file that there is room for is read in a few seconds."""
-_SOURCE = Path(__file__).resolve().parents[2]
 _AT_ONCE = 1 << 20
 
 
@@ -65,7 +64,7 @@ def read(path: Path, table: Table, room: Room, most_rows: int) -> list[Row]:
 class Reader:
     """One process of `parquet_worker`, which is replaced when a file ends it."""
 
-    def __init__(self, command: Sequence[str] = (sys.executable, "-m", WORKER), seconds: float = SECONDS_A_FILE) -> None:
+    def __init__(self, command: Sequence[str] = own_process.command(WORKER), seconds: float = SECONDS_A_FILE) -> None:
         self._command, self._seconds = command, seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._mine = os.getpid()
@@ -114,13 +113,12 @@ class Reader:
         """The process; never that of a parent which this one was forked from."""
         if self._process is None or self._mine != os.getpid() or self._process.poll() is not None:
             self._mine = os.getpid()
-            path = os.pathsep.join(filter(None, [str(_SOURCE), os.environ.get("PYTHONPATH")]))
             self._process = subprocess.Popen(
                 self._command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": path},
+                env=own_process.environment(),
             )
         return self._process
 

@@ -13,8 +13,9 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
+
+from analyzers.bundle import own_process
 
 if TYPE_CHECKING:
     from analyzers.fleet.places import Place
@@ -26,9 +27,6 @@ if TYPE_CHECKING:
 MOST_JOBS = 24
 MOST_BYTES = 12 << 20
 """On two cores 12 jobs took 0.77 of the time that Spark's workers need from their start, 24 of 12 MB took 0.88; one took 0.67."""
-_SOURCE = Path(__file__).resolve().parents[2]
-_MAIN = "import sys; sys.path[:] = filter(None, sys.path); from analyzers.fleet.beside import main; main()"
-"""Without the working directory, where anybody may have a package of our name."""
 
 Shown = TypeVar("Shown")
 
@@ -58,13 +56,12 @@ class Beside(Generic[Shown]):
     """The process that does `work`; it begins at once. Ended by `close`."""
 
     def __init__(self, work: Work[Shown]) -> None:
-        path = os.pathsep.join(filter(None, [str(_SOURCE), os.environ.get("PYTHONPATH")]))
         self._process = subprocess.Popen(
-            (sys.executable, "-c", _MAIN),
+            own_process.command("analyzers.fleet.beside"),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": path},
+            env=own_process.environment(),
         )
         self._say(work)
 

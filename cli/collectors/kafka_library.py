@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
+from analyzers.bundle import own_process
 from cli.collectors.kafka_frames import frames, send_frame
 
 WORKER = "cli.collectors.kafka_worker"  # never imported here: librdkafka must not be in this process
-_SOURCE = Path(__file__).resolve().parents[2]  # the process must find the packages, wherever the command runs
 
 Row = dict[str, Any]
 
@@ -47,10 +44,9 @@ class Library:
     def start(self) -> None:
         """Begin to load the library: a third of a second that the way to the cluster takes, too."""
         if self._process is None or self._process.poll() is not None:
-            path = os.pathsep.join(filter(None, [str(_SOURCE), os.environ.get("PYTHONPATH")]))
             self._process = subprocess.Popen(
-                [sys.executable, "-m", WORKER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                env={**os.environ, "PYTHONPATH": path},
+                own_process.command(WORKER), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                env=own_process.environment(),
             )  # fmt: skip
             self._introduced = False
 
