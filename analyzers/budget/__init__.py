@@ -62,6 +62,12 @@ class Budget:
     copied_bytes: int = 1 << 30
     searched_files: int = 1_000_000
     """Of all directories that are named."""
+    searched_entries: int = 4_000_000
+    """Of one directory that is named, with those that are no logs, and directories: a generated tree may have no end."""
+    search_seconds: float = 60.0
+    """To list one directory that is named with all below, …"""
+    searched_entries_a_second: int = 200
+    """… and a second more for so many: a network file system over a slow line lists as fast."""
     baseline_bytes: int = 64 << 20
     """The document of an earlier run of a fleet."""
     checkpoint_search_bytes: int = 256 << 20

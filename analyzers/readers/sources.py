@@ -6,7 +6,7 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -15,6 +15,7 @@ from analyzers.logs.wrappings import cluster_events
 from analyzers.readers.object_stores import is_remote
 from analyzers.readers.opening import TROUBLES, at_most, open_file
 from analyzers.readers.trees import Entry
+from analyzers.readers.walking import walk
 from analyzers.states.recognise import might_hold
 
 _BLOCK = 512
@@ -175,7 +176,10 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
     place = os.path.realpath(root)
     while _first_visit(place, visited) and place != os.path.dirname(place):
         place = os.path.dirname(place)
-    for folder, folders, files in _folders(root, trouble):
+    def left_out(folder: str, why: str) -> None:
+        found.troubles.append((folder, why, folder == root))
+
+    for folder, folders, files in walk(root, follow=True, failed=trouble, left_out=left_out):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and _first_visit(os.path.join(folder, name), visited))
         saved = "manifest.json" in files and is_bundle(folder)
         if saved:
@@ -228,31 +232,6 @@ def _note(path: str, root: str, notes: list[Candidate]) -> None:
         status = os.stat(path)
         if stat.S_ISREG(status.st_mode):
             notes.append(Candidate(path, path, status.st_size, status.st_mtime, False, root))
-
-
-def _folders(root: str, trouble: Callable[[OSError], None]) -> Iterator[tuple[str, list[str], list[str]]]:
-    """As ``os.walk(followlinks=True)``, which before Python 3.12 goes no deeper than the interpreter's stack."""
-    left = [root]
-    while left:
-        folder = left.pop()
-        folders: list[str] = []
-        files: list[str] = []
-        try:
-            with os.scandir(folder) as listing:
-                for entry in listing:
-                    (folders if _leads_on(entry) else files).append(entry.name)
-        except OSError as error:
-            trouble(error)
-            continue
-        yield folder, folders, files
-        left.extend(os.path.join(folder, name) for name in reversed(folders))
-
-
-def _leads_on(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
 
 
 def is_bundle(folder: str) -> bool:
