@@ -111,7 +111,7 @@ SIGNATURES = (
         where="line",
         sample=_event(
             "Warning", "SparkApplicationFailed",
-            "SparkApplication clicks failed: driver container failed with ExitCode: 1, Reason: Error", "sparkapplication/clicks",
+            "SparkApplication spark-pi failed: driver container failed with ExitCode: 1, Reason: Error", "sparkapplication/spark-pi",
         ),
         keep=(50, 20),
     ),
