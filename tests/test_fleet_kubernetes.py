@@ -168,6 +168,14 @@ def _text_of(path: str) -> str:
     return Path(path).read_text()
 
 
+def test_a_list_may_have_an_object_in_each_line(tmp_path: Path) -> None:
+    lines = ",\n".join(json.dumps(each) for each in PODS)
+    (tmp_path / "pods.json").write_text(f'{{"apiVersion":"v1","kind":"List","items":[\n{lines}\n]}}\n')
+    found, notes = of_dump([str(tmp_path)])
+    assert {*found} == JOBS - {"bank/ledger", "shop/invoices", "shop/session"}
+    assert notes == []
+
+
 def test_a_dump_in_one_text_may_be_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (path,) = saved_stream(tmp_path)
     text = Path(path).read_text()

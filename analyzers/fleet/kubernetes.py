@@ -27,7 +27,8 @@ _MOST_LOG_BYTES = BUDGET.kubernetes_log_bytes
 _HEAD = 1 << 20
 _START = expression(r"^==== START logs for container (?P<container>\S+) of pod (?P<space>[^\s/]+)/(?P<pod>\S+) ====\r?\n", re.MULTILINE)
 _STARTS = expression(_START.pattern.encode(), re.MULTILINE)
-_EACH = expression(r"^(?=\{)|^---[ \t]*$", re.MULTILINE)
+_EACH = expression(r"(?<=\}\n)\n*(?=\{)|^---[ \t]*$", re.MULTILINE)
+"""Between two answers of the API: one of them may have an object in each line, behind a comma."""
 _MANIFEST = expression(rb"\s*(?:---\s+)?apiVersion:\s|\s*\{\s*\"(?:apiVersion|kind)\"\s*:")
 _PREFIX = expression(rb"^\[pod/(?P<pod>[a-z0-9][\w.-]*)/", re.MULTILINE)
 _ENDS = expression(r"[._-]")
