@@ -196,6 +196,8 @@ class Budget:
     answers_values: int = 8_000_000
     kafka_answer_bytes: int = 64 << 20
     """They hold the metadata of a million partitions; text taken for a frame length is at least 512 MB."""
+    kafka_brokers: int = 2000
+    """Of one cluster, those with the lowest ids: each is looked up, connected to and shown. The largest known have some hundreds."""
     kafka_topics: int = 5000
     """Asked for at once; their answer is a few hundred kilobytes."""
     commits: int = 200
