@@ -151,9 +151,7 @@ def test_each_owner_is_a_job_with_its_own_pods_events_and_logs(save: Callable[[P
     assert all("FailedScheduling" not in text for scope, text in texts.items() if scope != "shop/parcels")
     assert "exceeded quota" in texts["shop/invoices"]
     assert {scope for scope, text in texts.items() if "NodeNotReady" in text} == {"shop/toolbox"}
-    logs_of = {
-        scope: {*place.paths, *(each.name for each in place.slices if each.ending == "log")} for scope, place in found.items()
-    }
+    logs_of = {scope: {*place.paths, *(each.name for each in place.slices if each.ending == "log")} for scope, place in found.items()}
     assert len([path for path in logs_of["shop/orders"] if "orders-" in path]) == len(logs_of["shop/orders"]) >= 3
     assert any("orders-eu-7d9f8c6b5c-x9w2q" in path for path in logs_of["shop/orders-eu"])
     assert any("clicks-1c2d3e-driver" in path for path in logs_of["shop/clicks"])

@@ -1,6 +1,6 @@
 """Processes of Python in which diag has something done: they run its own modules, never those of the directory that it is called in.
 
-``python -m`` looks into the working directory first: in a directory that somebody sent, a package of our name would be run.
+``python -m`` looks into the working directory first: in a directory from elsewhere, a package of our name would be run.
 """
 
 from __future__ import annotations

@@ -221,9 +221,7 @@ def _heads(evidence: DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def _evidence(
-    items: Sequence[Item], session: SparkSession, gather: Gather, choice: Choice, partitions: int, find: Find
-) -> DataFrame:
+def _evidence(items: Sequence[Item], session: SparkSession, gather: Gather, choice: Choice, partitions: int, find: Find) -> DataFrame:
     """The derived tables of each scope. What one task reads whole it derives, too: its parts need not go through Spark to another."""
 
     def derive_all(rows: pa.Table) -> pa.Table:

@@ -151,7 +151,7 @@ def _size(path: str) -> int:
 
 
 def _walked(path: str) -> Iterator[Folder]:
-    """All below `path`. What cannot be listed, or is not searched, is told when the place is read."""
+    """All below `path`. What cannot be listed, or is not searched, is reported when the place is read."""
     return walk(path, follow=False, failed=lambda error: None, left_out=lambda folder, why: None)
 
 

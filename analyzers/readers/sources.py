@@ -176,6 +176,7 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
     place = os.path.realpath(root)
     while _first_visit(place, visited) and place != os.path.dirname(place):
         place = os.path.dirname(place)
+
     def left_out(folder: str, why: str) -> None:
         found.troubles.append((folder, why, folder == root))
 

@@ -56,7 +56,7 @@ def walk(root: str, *, follow: bool, failed: Callable[[OSError], None], left_out
 
 
 def made_by_the_kernel(folder: str) -> str | None:
-    """The kind of the file system that `folder` is in, where that is one of the kernel's; None of any other, and where nobody says."""
+    """The kind of the file system that `folder` is in, where that is one of the kernel's; None of any other, and where it is unknown."""
     try:
         return kind_of_kernel(os.stat(folder).st_dev)
     except (OSError, ValueError):

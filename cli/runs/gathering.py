@@ -186,7 +186,7 @@ def recordings_below(paths: Sequence[str]) -> list[Collector]:
 
 
 def _walked(path: str) -> Iterator[Folder]:
-    """All below `path`; what is not searched is told when logs are read there."""
+    """All below `path`; what is not searched is reported when logs are read there."""
     return walk(path, follow=False, failed=lambda error: None, left_out=lambda folder, why: None)
 
 

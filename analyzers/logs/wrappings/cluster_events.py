@@ -23,9 +23,7 @@ from analyzers.logs.wrappings.records import Record, time_of
 
 DOCUMENT = "events"
 """How `Wrapping.document` calls them."""
-_IN_JSON = expression(
-    rb"\"(?:involvedObject|regarding|applicationState)\"\s*:\s*\{|\"(?:lifecycleState|currentStateSummary)\"\s*:\s*\""
-)
+_IN_JSON = expression(rb"\"(?:involvedObject|regarding|applicationState)\"\s*:\s*\{|\"(?:lifecycleState|currentStateSummary)\"\s*:\s*\"")
 _IN_YAML = expression(
     rb"^[ -]*(?:(?:involvedObject|regarding|applicationState):[ \t]*\r?$|(?:lifecycleState|currentStateSummary): \w)", re.MULTILINE
 )
