@@ -74,11 +74,12 @@ lab: .venv/.ready-dev ## list the incidents; INCIDENT=name plays one on real Kaf
 
 # uv only makes the locks; pip installs them. No index is named in them, so that a mirror can be used.
 UV_COMPILE = uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-emit-find-links --python-version 3.10 --custom-compile-command 'make lock'
-lock: ## make requirements/*.txt again (needs uv); ARGS=--upgrade
+lock: ## make requirements/*.txt and .ci/audit.txt again (needs uv); ARGS=--upgrade
 	@command -v uv >/dev/null || { echo 'make lock needs uv on the PATH: pip install uv' >&2; exit 1; }
 	$(UV_COMPILE) $(ARGS) pyproject.toml --group build -o requirements/run.txt
 	$(UV_COMPILE) $(ARGS) pyproject.toml --group dev -c requirements/run.txt -o requirements/dev.txt
 	$(UV_COMPILE) $(ARGS) --group java -o requirements/java.txt
+	$(UV_COMPILE) $(ARGS) --group audit -o .ci/audit.txt
 
 clean: ## remove .venv and what tools left behind
 	rm -rf .venv .venvs build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis

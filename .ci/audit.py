@@ -15,6 +15,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
+OWN = ROOT / ".ci" / "audit.txt"  # made by `make lock`: what is installed and run here is pinned as what is audited
 DATABASE = "api.osv.dev"
 SECONDS = 55.0
 
@@ -63,7 +64,8 @@ def main():
         python = Path(folder) / "bin" / "python"
         try:
             made = run([sys.executable, "-m", "venv", folder], until)
-            made = run([python, "-m", "pip", "install", "--quiet", "pip-audit"], until) if made.returncode == 0 else made
+            own = [python, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", OWN]
+            made = run(own, until) if made.returncode == 0 else made
             if made.returncode != 0:
                 return skipped("pip-audit cannot be installed here")
             locks = [word for lock in LOCKS for word in ("-r", lock)]

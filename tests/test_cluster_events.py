@@ -77,3 +77,61 @@ def test_the_status_of_a_resource_is_the_line_of_its_operator(form: str, tmp_pat
     assert "no price for article 7" in row["detail"]["what_happened"]
     assert f"{row['at']:%Y-%m-%d %H:%M:%S}" == "2025-11-20 08:00:02"
     assert len(tables["pod_containers"]) == 1
+
+
+MANIFEST = "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: orders\nspec:\n  replicas: 1\n"
+
+
+def test_yaml_in_a_directory_is_read_where_it_shows_objects(tmp_path: Path) -> None:
+    """Settings, and objects as somebody wrote them, are passed over as they are elsewhere."""
+    (tmp_path / "events.yml").write_text(as_yaml(OBJECTS))
+    (tmp_path / "pods.yaml").write_text("# saved by hand\n" + as_yaml(PODS))
+    (tmp_path / "values.yaml").write_text("image: registry.shop/orders:8\ninvolvedObject:\n  kind: Pod\n")
+    (tmp_path / "deployment.yaml").write_text(MANIFEST)
+    made = plan([str(tmp_path)], LogOptions())
+    tables = scan(made, None)
+    assert {row["signature"] for row in tables["log_events"]} == {"pod-unschedulable", "pod-placed"}
+    assert [row["last_reason"] for row in tables["pod_containers"]] == ["OOMKilled"]
+    assert made.passed_over == 2
+
+
+def application(name: str, state: str, error: str = "") -> Object:
+    """As kubeflow's operator keeps it. Source: SparkApplicationStatus of v1beta2."""
+    status: Object = {
+        "applicationState": {"state": state, **({"errorMessage": error} if error else {})}, "executionAttempts": 2,
+        "executorState": {"a-exec-1": "FAILED", "a-exec-2": "RUNNING"},
+        "lastSubmissionAttemptTime": "2026-03-01T09:50:00Z", "terminationTime": "2026-03-01T09:55:00Z" if error else None,
+    }  # fmt: skip
+    return {
+        "apiVersion": "sparkoperator.k8s.io/v1beta2", "kind": "SparkApplication", "metadata": {"name": name, "namespace": "shop"},
+        "spec": {"type": "Scala"}, "status": status,
+    }  # fmt: skip
+
+
+APPLICATIONS = [
+    application("clicks", "FAILED", "driver container failed with ExitCode: 1, Reason: Error"),
+    application("returns", "SUBMISSION_FAILED", "failed to run spark-submit: exceeded quota"),
+    application("audit", "RUNNING"),
+    application("new", ""),
+    {
+        "apiVersion": "spark.apache.org/v1", "kind": "SparkApplication", "metadata": {"name": "apache", "namespace": "shop"},
+        "spec": {}, "status": {"currentState": {"currentStateSummary": "DriverEvicted", "message": "evicted for its disk",
+                                                "lastTransitionTime": "2026-03-01T09:56:00Z"}},
+    },
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_the_status_of_a_spark_application_is_the_event_of_its_operator(form: str, tmp_path: Path) -> None:
+    tables = scanned(tmp_path, f"applications.{form}", {"json": as_json, "yaml": as_yaml}[form](APPLICATIONS))
+    told = [row for row in tables["log_events"] if row["signature"] == "spark-application-failed"]
+    failed = {row["resource"]: row["detail"]["what_happened"] for row in told}
+    assert failed == {
+        "clicks": "driver container failed with ExitCode: 1, Reason: Error (executors: 1 FAILED, 1 RUNNING)",
+        "returns": "failed to run spark-submit: exceeded quota",
+        "apache": "evicted for its disk",
+    }
+    assert {f"{row['at']:%H:%M}" for row in tables["log_events"]} == {"09:55", "09:56"}
+    lines = [record.message for record, _ in read(as_json(APPLICATIONS))]
+    assert sum(line.startswith("Normal ") for line in lines) == 2
+    assert any(line.endswith("SparkApplication audit is RUNNING (executors: 1 FAILED, 1 RUNNING)") for line in lines)

@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import tarfile
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -52,7 +54,7 @@ PODS = [
     pod("kafka-0", {"app.kubernetes.io/instance": "etl", "app.kubernetes.io/name": "kafka"}, owner=("StatefulSet", "etl-kafka")),
     pod("kafka-connect-0", {"app.kubernetes.io/instance": "etl", "app.kubernetes.io/name": "kafka-connect"}),
     pod("compact-29112540-b7xkz", {"job-name": "compact-29112540"}, owner=("Job", "compact-29112540")),
-    pod("toolbox"),
+    pod("toolbox", node="node-8"),
 ]  # fmt: skip
 OTHER_NAMESPACE = [pod("ledger-0", owner=("StatefulSet", "ledger"), namespace="bank")]
 EVENTS = [
@@ -62,7 +64,8 @@ EVENTS = [
     event(("Pod", "orders-taskmanager-1-3"), "Killing", "Stopping container flink-main-container", "2026-03-01T07:00:00Z", kind="Normal"),
     event(("ReplicaSet", "orders-eu-7d9f8c6b5c"), "SuccessfulCreate", "Created pod: orders-eu-7d9f8c6b5c-x9w2q", "2026-03-01T07:00:00Z"),
     event(("Deployment", "invoices"), "ReplicaSetCreateError", "exceeded quota", "2026-03-01T07:00:00Z"),
-    event(("Node", "node-3"), "NodeHasSufficientMemory", "Node node-3 status is now: NodeHasSufficientMemory", "2026-03-01T07:00:00Z"),
+    event(("Node", "node-8"), "NodeNotReady", "Node node-8 status is now: NodeNotReady", "2026-03-01T07:00:00Z", kind="Normal"),
+    event(("Node", "node-9"), "NodeNotReady", "Node node-9 status is now: NodeNotReady", "2026-03-01T07:00:00Z", kind="Normal"),
 ]  # fmt: skip
 SESSION = [
     {"apiVersion": "flink.apache.org/v1beta1", "kind": kind, "metadata": {"name": name, "namespace": "shop"}, "spec": spec, "status": {}}
@@ -106,26 +109,82 @@ def saved_list(home: Path) -> list[str]:
     return [str(home / "shop.yaml"), str(home / "logs")]
 
 
+def as_one_text(home: Path) -> str:
+    """What `kubectl cluster-info dump` prints where no directory is named: lists as the API answers them, then logs."""
+    files = sorted(home.rglob("*.json"), key=lambda path: (path.parent != home, path.name == "pods.json"))
+    return "".join(path.read_text() for path in (*files, *sorted(home.rglob("logs.txt"))))
+
+
+def saved_stream(home: Path) -> list[str]:
+    (path,) = saved_dump(home)
+    (home / "dump.txt").write_text(as_one_text(Path(path)))
+    return [str(home / "dump.txt")]
+
+
+def saved_archive(home: Path) -> list[str]:
+    (path,) = saved_dump(home)
+    with tarfile.open(home / "dump.tar.gz", "w:gz") as archive:
+        archive.add(path, "dump")
+    return [str(home / "dump.tar.gz")]
+
+
+def saved_zip_of_a_stream(home: Path) -> list[str]:
+    (path,) = saved_stream(home)
+    with zipfile.ZipFile(home / "dump.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(path, "dump.txt")
+    return [str(home / "dump.zip")]
+
+
 def of_dump(paths: list[str]) -> tuple[dict[str, Place], list[str]]:
     notes: list[str] = []
     return {place.scope: place for place in places(paths, "kubernetes", notes)}, notes
 
 
-@pytest.mark.parametrize("save", [saved_dump, saved_list])
+@pytest.mark.parametrize("save", [saved_dump, saved_list, saved_stream, saved_archive, saved_zip_of_a_stream])
 def test_each_owner_is_a_job_with_its_own_pods_events_and_logs(save: Callable[[Path], list[str]], tmp_path: Path) -> None:
     found, notes = of_dump(save(tmp_path))
-    assert {*found} == JOBS - ({"shop/session"} if save is saved_dump else set())  # a dump has no resources of engines
+    assert {*found} - {NO_JOB} == JOBS - (set() if save is saved_list else {"shop/session"})  # a dump has no resources of engines
     texts = {scope: "".join(each.text for each in place.slices) for scope, place in found.items()}
     assert all(name in texts["shop/orders"] for name in ("orders-taskmanager-1-10", "orders-taskmanager-1-3", "Successfully assigned"))
     assert "orders-eu" not in texts["shop/orders"]
     assert "FailedScheduling" in texts["shop/parcels"]
     assert all("FailedScheduling" not in text for scope, text in texts.items() if scope != "shop/parcels")
     assert "exceeded quota" in texts["shop/invoices"]
-    logs_of = {scope: {Path(path).as_posix() for path in place.paths} for scope, place in found.items()}
+    assert {scope for scope, text in texts.items() if "NodeNotReady" in text} == {"shop/toolbox"}
+    logs_of = {scope: {*place.paths, *(each.name for each in place.slices if each.ending == "log")} for scope, place in found.items()}
     assert len([path for path in logs_of["shop/orders"] if "orders-" in path]) == len(logs_of["shop/orders"]) >= 3
     assert any("orders-eu-7d9f8c6b5c-x9w2q" in path for path in logs_of["shop/orders-eu"])
     assert any("clicks-1c2d3e-driver" in path for path in logs_of["shop/clicks"])
+    if save is not saved_list:
+        printed = logs()["clicks-1c2d3e-driver"]["spark-kubernetes-driver"]
+        assert any(printed in text for text in (texts["shop/clicks"], *map(_text_of, found["shop/clicks"].paths)))
+        assert NO_JOB not in found or save is saved_archive
     assert notes == ["1 event of no job (1 of Node) left out"]
+
+
+def _text_of(path: str) -> str:
+    return Path(path).read_text()
+
+
+def test_a_list_may_have_an_object_in_each_line(tmp_path: Path) -> None:
+    lines = ",\n".join(json.dumps(each) for each in PODS)
+    (tmp_path / "pods.json").write_text(f'{{"apiVersion":"v1","kind":"List","items":[\n{lines}\n]}}\n')
+    found, notes = of_dump([str(tmp_path)])
+    assert {*found} == JOBS - {"bank/ledger", "shop/invoices", "shop/session"}
+    assert notes == []
+
+
+def test_a_dump_in_one_text_may_be_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (path,) = saved_stream(tmp_path)
+    text = Path(path).read_text()
+    Path(path).write_text(text[: text.index("==== END logs for container spark-kubernetes-driver") - 100])
+    found, notes = of_dump([path])
+    assert notes[-2:] == [f"{path} lacks its end: what stood there is not seen", "1 event of no job (1 of Node) left out"]
+    assert any(each.name.endswith("clicks-1c2d3e-driver/spark-kubernetes-driver") for each in found["shop/clicks"].slices)
+    monkeypatch.setattr("analyzers.fleet.kubernetes._MOST_LOG_BYTES", 1000)
+    found, notes = of_dump(saved_archive(tmp_path / "again") if (tmp_path / "again").mkdir() is None else [])
+    assert sum(len(each.text) for place in found.values() for each in place.slices if each.ending == "log") <= 1000
+    assert any("what follows was not read" in note for note in notes)
 
 
 def test_every_line_of_a_slice_is_an_object(tmp_path: Path) -> None:

@@ -6,12 +6,14 @@ import asyncio
 
 import pytest
 
+from analyzers.tables import Row
 from cli.collectors.client_properties import ClientProperties
 from cli.collectors.kafka_cluster import Cluster
 from cli.collectors.kafka_login import login_dance
 from cli.collectors.kafka_reach import withheld
 from cli.collectors.kafka_session import Limits
 from cli.collectors.kafka_wire import parse_entries, survey
+from cli.runs.broker_health import collect
 from cli.shell.exits import CannotLook
 from tests.kafka_servers import FakeBroker, serving
 
@@ -66,6 +68,30 @@ def test_metadata_services_are_never_asked(host: str) -> None:
 
 def test_a_name_for_a_neighbour_that_is_looked_up_elsewhere_is_as_near_as_its_name() -> None:
     assert withheld("kafka-2.prod.example", logging_in("kafka-1.prod.example"), "10.1.2.3") is None
+
+
+def test_of_a_cluster_of_very_many_brokers_the_first_are_asked_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Metadata may name 20,000, each of which would be looked up by a thread of its own."""
+    monkeypatch.setattr("cli.collectors.kafka_connection._MOST_BROKERS", 3)
+    fake = FakeBroker(advertised=dict.fromkeys((9, 4, 7, 1, 6), ("127.0.0.1", 1)))
+    with serving(fake.talk) as address:
+        entries = parse_entries([address])
+        seen = asyncio.run(survey(entries, ClientProperties(), None, Limits.within(3)))
+        cut = "the metadata name 5 brokers: the 3 with the lowest ids were asked, no other"
+        assert [row["broker"] for row in seen.brokers] == [1, 4, 6]
+        assert seen.cut == cut
+
+        async def source() -> Row:
+            cluster = await Cluster.connect(entries, ClientProperties(), None, Limits.within(3))
+            try:
+                return cluster.source("consumer groups", [])
+            finally:
+                cluster.close()
+
+        row = asyncio.run(source())
+        tables = collect([address], timeout_seconds=3)().tables
+    assert (row["state"], row["why"]) == ("partial", cut)
+    assert cut in next(iter(tables["sources"]))["why"]
 
 
 def test_a_cluster_that_leads_elsewhere_gets_no_password() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -15,7 +16,7 @@ from analyzers.bundle import own_process, parquet
 from cli.collectors import kafka_library
 
 ROOT = Path(__file__).resolve().parent.parent
-LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
+LOCKS = [*sorted((ROOT / "requirements").glob("*.txt")), ROOT / ".ci" / "audit.txt"]
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +39,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 def test_the_top_level_is_exactly_the_two_packages(wheel: list[str]) -> None:
     top = {name.split("/")[0] for name in wheel}
-    assert {name for name in top if not name.endswith(".dist-info")} == {"cli", "analyzers"}
-    assert len(top) == 3
+    assert {name for name in top if not name.endswith((".dist-info", ".data"))} == {"cli", "analyzers"}
+    assert len(top) == 4, "and what installs: metadata, and the program"
 
 
 def test_files_read_at_run_time_are_inside(wheel: list[str]) -> None:
@@ -57,17 +58,34 @@ def test_every_module_of_the_checkout_is_inside(wheel: list[str]) -> None:
 
 
 def test_the_command_is_installed(wheel: list[str]) -> None:
-    assert [name for name in wheel if name.endswith(".dist-info/entry_points.txt")]
+    assert [name for name in wheel if name.endswith(".data/scripts/diag")]
 
 
-@pytest.mark.parametrize("module", [parquet.WORKER, kafka_library.WORKER])
-def test_what_diag_starts_runs_nothing_of_the_working_directory(module: str, tmp_path: Path) -> None:
+PROGRAM = ROOT / "cli" / "shell" / "diag"
+
+
+@pytest.mark.parametrize("name", ["cli", "analyzers"])
+def test_a_package_of_our_name_in_front_is_left_out(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "__init__.py").write_text("raise SystemExit('of another program')")
+    (tmp_path / "other").mkdir()
+    path = os.pathsep.join((".", "other", str(ROOT)))
+    asked = [sys.executable, str(PROGRAM), "explain", "BRK101"]
+    done = subprocess.run(asked, cwd=tmp_path, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "BRK101" in done.stdout
+    assert done.stderr == "diag: . of PYTHONPATH is left out: its cli or analyzers is another program's\n"
+
+
+@pytest.mark.parametrize(("module", "says"), [(parquet.WORKER, b""), (kafka_library.WORKER, b""), ("analyzers.fleet.beside", b"EOFError")])
+def test_what_diag_starts_runs_nothing_of_the_working_directory(module: str, says: bytes, tmp_path: Path) -> None:
     for name in ("analyzers", "cli"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("open('ran', 'w').close()")
     started = own_process.command(module)
     done = subprocess.run(started, cwd=tmp_path, env=own_process.environment(), input=b"", capture_output=True, check=False)
-    assert (done.returncode, done.stderr) == (0, b""), "it ends with its input"
+    last = done.stderr.splitlines()[-1:]  # its own code waits for work, and gets none
+    assert [line.startswith(says) for line in last] == ([True] if says else [])
     assert not (tmp_path / "ran").exists()
 
 

@@ -62,6 +62,12 @@ class Budget:
     copied_bytes: int = 1 << 30
     searched_files: int = 1_000_000
     """Of all directories that are named."""
+    searched_entries: int = 4_000_000
+    """Of one directory that is named, with those that are no logs, and directories: a generated tree may have no end."""
+    search_seconds: float = 60.0
+    """To list one directory that is named with all below, …"""
+    searched_entries_a_second: int = 200
+    """… and a second more for so many: a network file system over a slow line lists as fast."""
     baseline_bytes: int = 64 << 20
     """The document of an earlier run of a fleet."""
     checkpoint_search_bytes: int = 256 << 20
@@ -134,6 +140,10 @@ class Budget:
     scrapes: int = 2000
     """Of one text."""
     kubernetes_events: int = 200
+    kubernetes_list_bytes: int = 256 << 20
+    """Of one list of objects, or of what `kubectl cluster-info dump` prints: 20,000 pods as JSON."""
+    kubernetes_log_bytes: int = 128 << 20
+    """Of logs that stand in one text, or one archive, with lists: they are cut out by the driver, and held until they are judged."""
     progress_rows: int = 20_000
     """Batches of queries."""
 
@@ -186,6 +196,8 @@ class Budget:
     answers_values: int = 8_000_000
     kafka_answer_bytes: int = 64 << 20
     """They hold the metadata of a million partitions; text taken for a frame length is at least 512 MB."""
+    kafka_brokers: int = 2000
+    """Of one cluster, those with the lowest ids: each is looked up, connected to and shown. The largest known have some hundreds."""
     kafka_topics: int = 5000
     """Asked for at once; their answer is a few hundred kilobytes."""
     commits: int = 200

@@ -17,7 +17,7 @@ from typing import cast
 
 from analyzers.components import component_of
 from analyzers.secrets.names import SIGN
-from analyzers.secrets.values import is_everybodys
+from analyzers.secrets.values import is_class, is_everybodys
 
 DATA = resources.files(__package__ or "analyzers.bundle").joinpath("harmless.txt")
 KINDS = ("words", "keys of words", "keys of numbers", "before numbers", "after numbers")
@@ -74,6 +74,13 @@ _NUMBER = re.compile(r"-?\d[\d.]*(?: ?[A-Za-z%]{1,8})?")
 _ADDRESS = re.compile(r"[\"']?\w[\w+.-]{0,20}:/{1,3}\S+")
 _EPOCH = re.compile(r"1[5-9]\d{11}")
 """Milliseconds since 1970, from 2017 to 2033."""
+_SECRET_QUOTED = re.compile(
+    r"(?:pass(?:word|phrase|code|wd)?|secret|phrase|credentials?)[ \t]{1,4}(?:\w{1,20}[ \t]{1,4}){0,2}"
+    r"(?P<quote>[\"'`])(?P<value>[^\"'`\n]{1,200})(?P=quote)",
+    re.I,
+)
+"""``secret phrase "correct horse"``: words that everybody knows are a secret, too."""
+_SECRET_WORDS = ("pass", "secret", "phrase", "credential")
 _CLOSING = {"[": "]", "(": ")", "{": "}"}
 _QUOTES = ('\\"', "\\'", '"', "'", "`", "&quot;")
 VALUE_END = re.compile(r"[\s,;&)}\]>\"'|]")
@@ -153,8 +160,10 @@ class Denial:
         return _LEXEME.sub(replaced, text)
 
     def _strict(self, found: str) -> str:
-        if found in self._kept or is_everybodys(found) or len(found) == 1:
+        if found in self._kept or len(found) == 1:
             return found
+        if is_everybodys(found):  # a class may be anybody's
+            return self._word(found) if is_class(found) else found
         return _HEX.sub(self._id, found) if _IDS.fullmatch(found) else self._unknown(found)
 
     def _id(self, match: re.Match[str]) -> str:
@@ -256,6 +265,10 @@ class Denial:
                 stop = end.start() if end else len(text)
                 if f"{match['key']} {text[match.end() : stop]}" not in self._said:
                     yield from self._of_key(text, match["key"], match.end(), stop)
+        small = text.lower()
+        if any(word in small for word in _SECRET_WORDS):
+            for match in _SECRET_QUOTED.finditer(text):
+                yield match.span("value")
         if "</" in text:
             for match in _ELEMENT.finditer(text):
                 yield from self._of_key(text, match["key"], match.end(), text.find("<", match.end()))

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial, reduce
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from analyzers.diagnosis.frames import Chosen, Frames, is_of_kinds, key_of, kind_column
+from analyzers.diagnosis.frames import Chosen, Frames, arrow_of, is_of_kinds, key_of, kind_column
 from analyzers.diagnosis.run_rules import results_of
+from analyzers.fleet.beside import Beside
 from analyzers.fleet.places import Place
 from analyzers.fleet.reading import LARGE, ONE_CLUSTER, PARTS, Find, Gather, Item, apart, dealt, found_apart, found_of, items_of, parts_of
 from analyzers.fleet.scopes import ALL, DERIVED, Choice, derived, read_and_derived, report_of, rows_of
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from analyzers.vocabulary.rule import Rule
 
 Shown = TypeVar("Shown")
+_Said = dict[str, "list[Finding] | Defect"]
 Show = Callable[[str, Report], Shown]
 """What the driver gets of a scope's report; called where the scope is concluded."""
 _TASKS_PER_CORE = 3
@@ -48,15 +50,37 @@ class Watch:
     def count(self) -> None: ...
 
 
-class FleetFrames(Frames):
-    """Frames of the tables of all scopes, each decoded once; `missing`: by the code of a rule, tables that it is not given now."""
+class _FramesOfScopes(Frames):
+    """Frames of the tables of all scopes; `missing`: by the code of a rule, tables that it is not given now."""
 
-    def __init__(self, evidence: DataFrame, names: Set[str], cut: Mapping[str, Set[str]], partitions: int) -> None:
-        super().__init__(Chosen({}), lambda: evidence.sparkSession)
-        self._evidence, self._names, self._cut, self._partitions = evidence, names, cut, partitions
-        self._whole: dict[str, DataFrame] = {}
+    def __init__(self, names: Set[str], session: SparkSession) -> None:
+        super().__init__(Chosen({}), lambda: session)
+        self._names = names
+        self.cut: Mapping[str, Set[str]] = {}
         self.missing: Mapping[str, Set[str]] = {}
         self.when_done: Callable[[], None] = lambda: None
+
+    def has(self, rule: Rule, name: str) -> bool:
+        return name in self._names and name not in self.missing.get(rule.code, ())
+
+    def done(self, rule: Rule) -> None:
+        """Other rules want the same frames."""
+        self.when_done()
+
+    def counts_cut_off(self, rule: Rule) -> Set[str]:
+        return frozenset().union(*(scopes for of, scopes in self.cut.items() if of in (*rule.tables, *rule.optional)))
+
+    def let_go(self) -> None:
+        """Nothing more is asked."""
+
+
+class FleetFrames(_FramesOfScopes):
+    """Those that executors hold, each decoded once."""
+
+    def __init__(self, evidence: DataFrame, names: Set[str], partitions: int) -> None:
+        super().__init__(names, evidence.sparkSession)
+        self._evidence, self._partitions = evidence, partitions
+        self._whole: dict[str, DataFrame] = {}
 
     def of(self, rule: Rule, name: str) -> DataFrame:
         from pyspark.sql import functions as F
@@ -71,20 +95,25 @@ class FleetFrames(Frames):
                 frame = self._whole[name] = (rows.sortWithinPartitions(kind_column(name)) if is_of_kinds(name) else rows).persist()
         return frame.where(F.col(kind_column(name)).isin(*sorted(kinds))) if kinds else frame
 
-    def has(self, rule: Rule, name: str) -> bool:
-        return name in self._names and name not in self.missing.get(rule.code, ())
-
-    def done(self, rule: Rule) -> None:
-        """Other rules want the same frames."""
-        self.when_done()
-
-    def counts_cut_off(self, rule: Rule) -> Set[str]:
-        return frozenset().union(*(scopes for of, scopes in self._cut.items() if of in (*rule.tables, *rule.optional)))
-
     def let_go(self) -> None:
-        """Nothing more is asked."""
         for frame in self._whole.values():
             frame.unpersist()
+
+
+class HeldFrames(_FramesOfScopes):
+    """Those of few rows, which the driver holds."""
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]], session: SparkSession) -> None:
+        import pyarrow as pa
+
+        found: dict[str, list[pa.Table]] = defaultdict(list)
+        for row in rows:
+            if row["name"]:
+                found[row["name"]].append(pa.ipc.open_stream(row["payload"]).read_all())
+        super().__init__(frozenset(found), session)
+        whole = {name: pa.concat_tables(own) for name, own in found.items()}
+        # PySpark reads no table without a chunk
+        self._as_arrow = {name: (frozenset(), rows if len(rows) else arrow_of(name, [])) for name, rows in whole.items()}
 
 
 def judge_fleet(
@@ -100,13 +129,31 @@ def judge_fleet(
     ended: Callable[[], str | None] = lambda: None,
     progress: Callable[[str], None] = lambda said: None,
     watch: Watch | None = None,
+    find: Find = found_of,
 ) -> Iterator[Shown]:
     """What `show` says of each of `places`, in no order. `gather`, `show` and `choice` are called on executors; `read`: how `gather` reads
-    logs, and those are read that are split."""
+    logs, and those are read that are split; `find`: in which process."""
     items = [item for place in places for item in items_of(place, large, read)]
-    return judge_items(
-        items, session, gather, show, command="fleet", version=version, choice=choice, ended=ended, progress=progress, watch=watch
-    )
+    judging = partial(judge_items, command="fleet", version=version, choice=choice, ended=ended, progress=progress, watch=watch, find=find)
+    return judging(items, session, gather, show)
+
+
+def judge_few(
+    beside: Beside[Shown],
+    session: SparkSession,
+    *,
+    ended: Callable[[], str | None],
+    progress: Callable[[str], None],
+    watch: Watch,
+) -> list[Shown]:
+    """What `judge_fleet` gives of jobs that are read `beside` this process. Raises `beside.Ended`."""
+    rows = beside.derived()
+    heads = [row for row in rows if not row["name"]]
+    progress(_read(heads))
+    said, gone = _said(HeldFrames(rows, session), heads, session, ended, watch)
+    watch.enter("concluded", len(heads))
+    codes, by_scope = _by_scope(said)
+    return beside.concluded({head["scope"]: {**codes, **by_scope.get(head["scope"], {})} for head in heads}, gone)
 
 
 def judge_items(
@@ -121,6 +168,7 @@ def judge_items(
     ended: Callable[[], str | None],
     progress: Callable[[str], None],
     watch: Watch | None = None,
+    find: Find = found_of,
 ) -> Iterator[Shown]:
     """`judge_fleet` of work that is shared out already."""
     cores, scopes = session.sparkContext.defaultParallelism, len({item.scope for item in items})
@@ -130,23 +178,21 @@ def judge_items(
     session.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "1000")
     session.conf.set("spark.sql.inMemoryColumnarStorage.batchSize", "1000")
     watch = watch or Watch()
-    evidence = _evidence(items, session, gather, choice, deriving).persist()
+    evidence = _evidence(items, session, gather, choice, deriving, find).persist()
     try:
         heads = _heads(evidence)
     except Exception as error:
         if _WORKER_DIED not in str(error) or ended() is not None:
             raise
-        progress("a process that read jobs ended: each job is read again, by a process of its own")
+        progress(READ_AGAIN)
         evidence.unpersist()
         watch.enter("read", scopes)
         evidence = _evidence(items, session, gather, choice, deriving, found_apart).persist()
         heads = _heads(evidence)
     names = {row["name"] for row in evidence.select("name").distinct().toArrow().to_pylist()}
-    progress(
-        f"{counted(len(heads), 'job')} read; {len({code for head in heads for code in head['waiting']})} rules have something to look at"
-    )
+    progress(_read(heads))
     session.conf.set(_PARTITIONS, str(judging))
-    said, gone = _said(evidence, heads, names, judging, session, ended, watch)
+    said, gone = _said(FleetFrames(evidence, names, judging), heads, session, ended, watch)
     session.conf.set(_PARTITIONS, str(deriving))
     watch.enter("concluded", scopes)
     yield from _concluded(evidence, said, gone, show, command, version, choice)
@@ -161,6 +207,12 @@ def tasks_of(scopes: int, most: int) -> tuple[int, int]:
 
 _WORKER_DIED = "Python worker exited unexpectedly"
 """Spark's words where a process of Python ended without an exception: killed, or aborted by a library."""
+READ_AGAIN = "a process that read jobs ended: each job is read again, by a process of its own"
+
+
+def _read(heads: Sequence[Mapping[str, Any]]) -> str:
+    rules = len({code for head in heads for code in head["waiting"]})
+    return f"{counted(len(heads), 'job')} read; {rules} rules have something to look at"
 
 
 def _heads(evidence: DataFrame) -> list[dict[str, Any]]:
@@ -169,9 +221,7 @@ def _heads(evidence: DataFrame) -> list[dict[str, Any]]:
     return rows
 
 
-def _evidence(
-    items: Sequence[Item], session: SparkSession, gather: Gather, choice: Choice, partitions: int, find: Find = found_of
-) -> DataFrame:
+def _evidence(items: Sequence[Item], session: SparkSession, gather: Gather, choice: Choice, partitions: int, find: Find) -> DataFrame:
     """The derived tables of each scope. What one task reads whole it derives, too: its parts need not go through Spark to another."""
 
     def derive_all(rows: pa.Table) -> pa.Table:
@@ -190,10 +240,8 @@ def _evidence(
 
 
 def _said(
-    evidence: DataFrame,
+    frames: _FramesOfScopes,
     heads: Iterable[Mapping[str, Any]],
-    names: Set[str],
-    partitions: int,
     session: SparkSession,
     ended: Callable[[], str | None],
     watch: Watch,
@@ -210,8 +258,7 @@ def _said(
             variants[code].add(frozenset(missing))
     said: dict[str, list[Finding] | Defect] = {}
     gone = None
-    frames = FleetFrames(evidence, names, cut, partitions)
-    frames.when_done = watch.count
+    frames.cut, frames.when_done = cut, watch.count
     watch.enter("judged", sum(map(len, variants.values())))
     # mostly all jobs lack the same tables: one round, in which no rule waits for another
     for turn in range(max(map(len, variants.values()), default=0)):
@@ -223,6 +270,18 @@ def _said(
             break
     frames.let_go()
     return said, gone
+
+
+def _by_scope(said: Mapping[str, list[Finding] | Defect]) -> tuple[_Said, dict[str, _Said]]:
+    """What holds for a scope of which a rule found nothing: nothing, or the defect of the rule. And the findings of each of the others."""
+    codes = {code: result if isinstance(result, Defect) else list[Finding]() for code, result in said.items()}
+    by_scope: dict[str, _Said] = defaultdict(dict)
+    for code, result in said.items():
+        for finding in result if not isinstance(result, Defect) else ():
+            own = by_scope[finding.scope].setdefault(code, [])
+            assert isinstance(own, list)
+            own.append(finding)
+    return codes, by_scope
 
 
 def _concluded(
@@ -238,14 +297,7 @@ def _concluded(
     import pyarrow as pa
     from pyspark.sql import functions as F
 
-    defects = {code: result for code, result in said.items() if isinstance(result, Defect)}
-    by_scope: dict[str, dict[str, list[Finding] | Defect]] = defaultdict(dict)
-    for code, result in said.items():
-        for finding in result if not isinstance(result, Defect) else ():
-            own = by_scope[finding.scope].setdefault(code, [])
-            assert isinstance(own, list)
-            own.append(finding)
-    codes = list(said)
+    codes, by_scope = _by_scope(said)
     found = pa.table({"scope": list(by_scope), "said": [pickle.dumps(own) for own in by_scope.values()]},
                      schema=pa.schema([("scope", pa.string()), ("said", pa.binary())]))  # fmt: skip
 
@@ -253,7 +305,7 @@ def _concluded(
         for batch in batches:
             out = []
             for row in batch.to_pylist():
-                own = {**{code: [] for code in codes}, **defects, **(pickle.loads(row["said"]) if row["said"] else {})}
+                own = {**codes, **(pickle.loads(row["said"]) if row["said"] else {})}
                 report = report_of(row["scope"], row["payload"], own, gone, command, version, choice.keeps)
                 out.append(pickle.dumps(show(row["scope"], report)))
             yield pa.RecordBatch.from_arrays([pa.array(out, pa.binary())], names=["shown"])

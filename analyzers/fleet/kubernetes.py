@@ -2,7 +2,8 @@
 
 Read are lists that `kubectl get pods,events,… -o json|yaml` printed, one of all kinds or a file each, and logs beside them: the directory
 of `kubectl cluster-info dump --output-directory=DIR` (NAMESPACE/pods.json, NAMESPACE/POD/logs.txt), those of must-gather and of
-/var/log/pods, and any other in which the name of its pod stands in the path of a log. A job is called NAMESPACE/OWNER.
+/var/log/pods, and any other in which the name of its pod stands in the path of a log; what `kubectl cluster-info dump` prints where no
+directory is named, all lists and logs in one text; and each of these in an archive. A job is called NAMESPACE/OWNER.
 """
 
 from __future__ import annotations
@@ -14,15 +15,20 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.wrappings.cluster_events import about, is_event, objects_in
 from analyzers.readers.opening import TROUBLES, at_most, open_file, parts
 from analyzers.readers.slices import Slice
 from analyzers.report.durations import counted
 
-_MOST_BYTES = 256 << 20
-"""Of one list: 20,000 pods as JSON."""
+_MOST_BYTES = BUDGET.kubernetes_list_bytes
+_MOST_LOG_BYTES = BUDGET.kubernetes_log_bytes
 _HEAD = 1 << 20
+_START = expression(r"^==== START logs for container (?P<container>\S+) of pod (?P<space>[^\s/]+)/(?P<pod>\S+) ====\r?\n", re.MULTILINE)
+_STARTS = expression(_START.pattern.encode(), re.MULTILINE)
+_EACH = expression(r"(?<=\}\n)\n*(?=\{)|^---[ \t]*$", re.MULTILINE)
+"""Between two answers of the API: one of them may have an object in each line, behind a comma."""
 _MANIFEST = expression(rb"\s*(?:---\s+)?apiVersion:\s|\s*\{\s*\"(?:apiVersion|kind)\"\s*:")
 _PREFIX = expression(rb"^\[pod/(?P<pod>[a-z0-9][\w.-]*)/", re.MULTILINE)
 _ENDS = expression(r"[._-]")
@@ -47,27 +53,42 @@ class JobOfDump:
 
     logs: list[str] = field(default_factory=list)
     objects: dict[str, list[Object]] = field(default_factory=lambda: defaultdict(list))
+    texts: list[LogText] = field(default_factory=list)
 
     def slices(self, name: str) -> tuple[Slice, ...]:
-        """Its part of each list, as a list with an object in each line."""
-        return tuple(
-            Slice(f"{file}!{name}", '{"apiVersion":"v1","kind":"List","items":[\n' + ",\n".join(map(json.dumps, own)) + "\n]}\n")
-            for file, own in self.objects.items()
+        """Its part of each list, as a list with an object in each line, and its logs that stand in a text with others."""
+        return (
+            *(
+                Slice(f"{file}!{name}", '{"apiVersion":"v1","kind":"List","items":[\n' + ",\n".join(map(json.dumps, own)) + "\n]}\n")
+                for file, own in self.objects.items()
+            ),
+            *(Slice(each.name, each.text, "log") for each in self.texts),
         )
+
+
+@dataclass(frozen=True)
+class LogText:
+    """A log that stands in a text with others, or in an archive; `of`: namespace and pod, where these are stated."""
+
+    name: str
+    text: str
+    of: Named | None = None
 
 
 @dataclass
 class Dump:
-    """Lists by the file that they stand in, the files of logs beside them, and notes of what cannot be read."""
+    """Lists by the file that they stand in, the logs beside them, and notes of what cannot be read."""
 
     lists: dict[str, list[Object]] = field(default_factory=dict)
     logs: list[str] = field(default_factory=list)
+    texts: list[LogText] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def add(self, other: Dump) -> None:
         """Both are of one cluster."""
         self.lists |= other.lists
         self.logs += other.logs
+        self.texts += other.texts
         self.notes += other.notes
 
     @property
@@ -78,18 +99,13 @@ class Dump:
 
 def read_dump(files: Iterable[str]) -> Dump:
     """What lies in `files`."""
-    dump = Dump()
+    reading = _Reading()
     for file in files:
         try:
-            found = _objects(file, dump.notes)
+            reading.read(file)
         except TROUBLES as error:
-            dump.notes.append(f"{file} cannot be read: {error}")
-            continue
-        if found is None:
-            dump.logs.append(file)
-        else:
-            dump.lists[file] = found
-    return dump
+            reading.dump.notes.append(f"{file} cannot be read: {error}")
+    return reading.dump
 
 
 def clusters(dumps: Mapping[str, Dump]) -> dict[str, Dump]:
@@ -109,14 +125,17 @@ def jobs_of(dump: Dump) -> dict[Named, JobOfDump]:
     lost: Counter[str] = Counter()
     for file, found in dump.lists.items():
         for each in found:
-            owner = owners.of(each)
-            if owner is not None:
-                jobs.setdefault(owner, JobOfDump()).objects[file].append(each)
-            elif is_event(each):
+            whose = owners.of(each)
+            for one in whose:
+                jobs.setdefault(one, JobOfDump()).objects[file].append(each)
+            if not whose and is_event(each):
                 lost[about(each)[0] or "nothing"] += 1
     for file in dump.logs if jobs else ():
         owner = owners.of_file(file) or owners.of_prefixes(file)
         jobs.setdefault(owner or ("", NO_JOB), JobOfDump()).logs.append(file)
+    for log in dump.texts if jobs else ():
+        owner = owners.of_file(log.name.replace("!", "/")) if log.of is None else owners.of_pod(*log.of)
+        jobs.setdefault(owner or ("", NO_JOB), JobOfDump()).texts.append(log)
     if lost:
         named = ", ".join(f"{number:,} of {kind}" for kind, number in lost.most_common(5))
         dump.notes.append(f"{counted(sum(lost.values()), 'event')} of no job ({named}) left out")
@@ -126,18 +145,72 @@ def jobs_of(dump: Dump) -> dict[Named, JobOfDump]:
 NO_JOB = "files that name no pod"
 
 
-def _objects(file: str, notes: list[str]) -> list[Object] | None:
-    """The objects of a list; None where a file is none."""
+class _Reading:
+    """Reads files into a dump."""
+
+    def __init__(self) -> None:
+        self.dump = Dump()
+        self._left = _MOST_LOG_BYTES
+
+    def read(self, file: str) -> None:
+        """Adds what `file` holds. Raises one of `TROUBLES`."""
+        if not _holds_lists(file):
+            self.dump.logs.append(file)
+            return
+        with open_file(file) as stream:
+            for members, text, _ in parts(stream):
+                name = "!".join((file, *members))
+                head = at_most(text, 4096)
+                if _MANIFEST.match(head) or _STARTS.match(head):
+                    self._add(name, (head + at_most(text, _MOST_BYTES)).decode("utf-8", "replace").replace("\r\n", "\n"))
+                elif head:
+                    self._log(name, (head + at_most(text, max(0, self._left))).decode("utf-8", "replace"), None)
+
+    def _add(self, name: str, whole: str) -> None:
+        """The lists of a text, and the logs that stand behind them."""
+        lists: list[str] = []
+        at = 0
+        while (start := _START.search(whole, at)) is not None:
+            lists.append(whole[at : start.start()])
+            end = f"==== END logs for container {start['container']} of pod {start['space']}/{start['pod']} ===="
+            at = whole.find(end, start.end())
+            if at < 0:
+                self.dump.notes.append(f"{name} lacks its end: what stood there is not seen")
+                at = len(whole)
+            space, pod = start["space"], start["pod"]
+            self._log(f"{name}!{space}/{pod}/{start['container']}", whole[start.end() : at], (space, pod))
+            at = min(at + len(end), len(whole))
+        lists.append(whole[at:])
+        rest = "".join(lists).strip()
+        if rest.startswith("{") and not rest.endswith("}"):
+            self.dump.notes.append(f"{name} lacks its end: what stood there is not seen")
+        found = [each for text in _EACH.split("".join(lists)) if text.strip() for each in objects_in(text)]
+        self.dump.lists[name] = [each for each in found if each.get("kind") and _map(each.get("metadata"))]
+
+    def _log(self, name: str, text: str, of: Named | None) -> None:
+        if not text.strip():
+            return
+        if self._left < len(text):
+            most = f"more than {_MOST_LOG_BYTES >> 20} MB of logs stand in texts with others"
+            self.dump.notes.append(f"{name}: {most}; what follows was not read")
+        kept = text[: max(0, self._left)]
+        self._left -= len(text)
+        if kept:
+            self.dump.texts.append(LogText(name, kept, of))
+
+
+def _holds_lists(file: str) -> bool:
+    """Whether there are lists of objects in a file, or in an archive, or logs of several pods in one text."""
     with open_file(file) as stream:
         for members, text, _ in parts(stream):
             head = at_most(text, 4096)
-            if members or not _MANIFEST.match(head):
-                return None
-            whole = (head + at_most(text, _MOST_BYTES)).decode("utf-8", "replace").replace("\r\n", "\n")
-            if whole.lstrip().startswith("{") and not whole.rstrip().endswith("}"):
-                notes.append(f"{file} lacks its end: what stood there is not seen")
-            return [each for each in objects_in(whole) if each.get("kind") and _map(each.get("metadata"))]
-    return None
+            if _MANIFEST.match(head):
+                return True
+            if _STARTS.match(head) and len({match["pod"] for match in _STARTS.finditer(head + at_most(text, _HEAD))}) > 1:
+                return True
+            if not members:
+                return False
+    return False
 
 
 def _map(value: Any) -> Mapping[str, Any]:
@@ -151,6 +224,7 @@ class _Owners:
         self.names: dict[str, set[str]] = defaultdict(set)
         self._of: dict[tuple[str, str, str], str] = {}
         self._spaces: dict[str, set[str]] = defaultdict(set)
+        self._on: dict[str, set[Named]] = defaultdict(set)
         pods: list[Object] = []
         above: dict[tuple[str, str, str], Named] = {}
         for each in objects:
@@ -185,19 +259,29 @@ class _Owners:
         owner = labels.owner(pod) or top
         for each in chain:
             self._add((space, *each), owner)
+        if node := _map(pod.get("spec")).get("nodeName"):
+            self._on[str(node)].add((space, owner))
         self._of.setdefault((space, "", top), owner)  # a Deployment whose ReplicaSet the dump lacks
         self._spaces[name].add(space)
 
-    def of(self, each: Object) -> Named | None:
-        """The job of an object or event; None where it is of none, or a list of what no job is judged by."""
+    def of(self, each: Object) -> list[Named]:
+        """The job of an object or event; none where it is of none, or a list of what no job is judged by. An event of a node is of all jobs
+        that have a pod there."""
         space = _space(each)
         if not is_event(each):
             owner = self._of.get((space, each["kind"], str(each["metadata"].get("name"))))
-            return (space, owner) if owner is not None and each["kind"] in ("Pod", *_OF_ENGINES) else None
+            return [(space, owner)] if owner is not None and each["kind"] in ("Pod", *_OF_ENGINES) else []
         kind, name = about(each)
+        if kind == "Node":
+            return sorted(self._on.get(name, ()))
         owner = self._of.get((space, kind, name)) or self._of.get((space, "", name)) or self._begins(space, name)
         if owner is None and kind in _WORKLOADS:
             owner = _HASH.sub("", name) if kind == "ReplicaSet" else name
+        return [(space, owner)] if owner else []
+
+    def of_pod(self, space: str, pod: str) -> Named | None:
+        """The job of a pod that is named, listed or not."""
+        owner = self._of.get((space, "Pod", pod)) or self._begins(space, pod)
         return (space, owner) if owner else None
 
     def _begins(self, space: str, name: str) -> str | None:

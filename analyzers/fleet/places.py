@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from analyzers.fleet.kubernetes import JobOfDump, clusters, jobs_of, read_dump
@@ -15,6 +15,7 @@ from analyzers.readers.opening import TROUBLES, at_most, open_file
 from analyzers.readers.remote_files import files_below, is_pattern, matching, remote_entries, remote_entry
 from analyzers.readers.slices import Slice
 from analyzers.readers.sources import is_bundle
+from analyzers.readers.walking import Folder, walk
 
 JOBS_BY = ("directory", "glob", "job-id", "kubernetes")
 _HEAD = 1 << 20
@@ -127,7 +128,7 @@ def _files(root: str) -> list[str]:
         return [root]
     if is_remote(root):
         return sorted(each.path for each in files_below(root) if not isinstance(each, OSError))
-    return sorted(os.path.join(at, name) for at, _, names in os.walk(root) for name in names)
+    return sorted(os.path.join(at, name) for at, _, names in _walked(root) for name in names)
 
 
 def _top(names: Sequence[str]) -> str:
@@ -146,7 +147,12 @@ def _size(path: str) -> int:
         return sum(each.size for each in files_below(path) if not isinstance(each, OSError)) if entry.directory else entry.size
     if os.path.isfile(path):
         return os.path.getsize(path)
-    return sum(_file_size(os.path.join(at, name)) for at, _, names in os.walk(path) for name in names)
+    return sum(_file_size(os.path.join(at, name)) for at, _, names in _walked(path) for name in names)
+
+
+def _walked(path: str) -> Iterator[Folder]:
+    """All below `path`. What cannot be listed, or is not searched, is reported when the place is read."""
+    return walk(path, follow=False, failed=lambda error: None, left_out=lambda folder, why: None)
 
 
 def _file_size(path: str) -> int:

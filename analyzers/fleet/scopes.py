@@ -38,13 +38,18 @@ DERIVED = "scope string, name string, waiting array<string>, cut array<string>, 
 """`name`: a table, with the rows that rules see; "" = what the report is made of, with the rules that wait (`variant`)."""
 
 
+def _any(of: object) -> bool:
+    """No lambda: other processes get it by its name."""
+    return True
+
+
 @dataclass(frozen=True)
 class Choice:
     """What is to be judged: rules, findings, and the times between which things count, as `diagnosis.judge` has them; `hide`: with tokens
     for names."""
 
-    runs: Callable[[str], bool] = lambda code: True
-    keeps: Callable[[Finding], bool] = lambda finding: True
+    runs: Callable[[str], bool] = _any
+    keeps: Callable[[Finding], bool] = _any
     since: datetime | timedelta | None = None
     until: datetime | timedelta | None = None
     hide: Hiding | None = None

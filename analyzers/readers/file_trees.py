@@ -13,6 +13,7 @@ from analyzers.budget import BUDGET
 from analyzers.bundle.packed import Counted, Stored, TooMuch, members_of
 from analyzers.readers.trees import Entry, Tree
 from analyzers.readers.unpacking import Unpacked, packing_of
+from analyzers.readers.walking import made_by_the_kernel
 
 _ARCHIVE_METADATA = BUDGET.tar_metadata_bytes
 _ARCHIVE_FILE = BUDGET.tar_file_bytes
@@ -41,7 +42,9 @@ class LocalTree:
         self.root = root
 
     def entries(self, directory: str) -> list[Entry]:
-        found = []
+        found: list[Entry] = []
+        if made_by_the_kernel(directory) is not None:
+            return found
         with os.scandir(directory) as listing:
             for item in listing:
                 try:

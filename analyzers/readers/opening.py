@@ -17,6 +17,7 @@ from analyzers.bundle.packed import MOST_MEMBERS, Counted, Stored, TooMuch, memb
 from analyzers.logs.wrappings.sniff import with_line_feeds
 from analyzers.readers.object_stores import is_remote
 from analyzers.readers.unpacking import CHUNK, TROUBLES, Lz4, Unpacked, packing_of
+from analyzers.readers.walking import kind_of_kernel
 from analyzers.tables import TABLES
 
 __all__ = ["CHUNK", "TROUBLES", "Peeked", "decoded", "line_feeds", "line_runs", "open_file", "packing_of", "parts", "trouble_text"]
@@ -158,8 +159,11 @@ def open_file(path: str) -> IO[bytes]:
         from analyzers.readers.remote_files import open_remote  # most runs need no driver of a store
 
         return open_remote(path)
-    if not stat.S_ISREG(os.stat(path).st_mode):
+    status = os.stat(path)
+    if not stat.S_ISREG(status.st_mode):
         raise OSError(f"{path} is not a regular file")
+    if (kind := kind_of_kernel(status.st_dev)) is not None:  # some wait for what never comes
+        raise OSError(f"{path} is made up by the kernel ({kind})")
     return open(path, "rb", buffering=0)
 
 

@@ -11,10 +11,11 @@ from analyzers.bundle.held import held_directory, release
 
 @dataclass(frozen=True)
 class Slice:
-    """`name`: how evidence calls it, ``FILE!JOB``; `text`: what stands in it."""
+    """`name`: how evidence calls it, ``FILE!JOB``; `text`: what stands in it; `ending`: that of a file which holds such a text."""
 
     name: str
     text: str
+    ending: str = "json"
 
 
 @contextmanager
@@ -27,7 +28,7 @@ def laid_out(slices: Sequence[Slice]) -> Iterator[dict[str, str]]:
     try:
         made = {}
         for number, each in enumerate(slices):
-            path = folder / f"{number}.json"
+            path = folder / f"{number}.{each.ending}"
             path.write_text(each.text, encoding="utf-8")
             made[str(path)] = each.name
         yield made

@@ -6,13 +6,17 @@ import glob
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from analyzers.budget import BUDGET
+from analyzers.logs.wrappings import cluster_events
 from analyzers.readers.object_stores import is_remote
+from analyzers.readers.opening import TROUBLES, at_most, open_file
 from analyzers.readers.trees import Entry
+from analyzers.readers.walking import walk
+from analyzers.states.recognise import might_hold
 
 _BLOCK = 512
 """Bytes of what `stat` counts in, on each file system."""
@@ -28,6 +32,8 @@ NOTES = re.compile(r"(?:^|/)(?!readme|changelog|contributing|license|security|co
 """Texts that describe as often as they quote: read only where there is nothing else."""
 _ASIDES = re.compile(r"\.(?:java|scala|kt|py|rs|go|cs|js|ts|sql|ya?ml|properties|xml|conf|cfg|ini|toml|env)$", re.IGNORECASE)
 """Settings and sources: no evidence of a failure, but a line of them may name what a failure is about."""
+_YAML = re.compile(r"\.ya?ml$", re.IGNORECASE)
+_MOST_OF_YAML = BUDGET.fragment_bytes
 MANIFEST, MANIFEST_HEAD = "manifest.json", 4096
 MOST_NOTES = 40
 """More texts than that are a project or a documentation."""
@@ -131,7 +137,7 @@ def _remote(path: str, found: Discovery) -> None:
             for each in files_below(target) if entry.directory else (entry,):
                 if isinstance(each, OSError):
                     found.troubles.append((target, each.strerror or str(each), False))
-                elif entry.directory and _NO_LOGS.search(each.path):
+                elif entry.directory and _NO_LOGS.search(each.path) and not _holds_objects(each.path):
                     found.passed_over += 1
                 else:
                     _candidate(each, target, not entry.directory and target == path, found)
@@ -170,14 +176,19 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
     place = os.path.realpath(root)
     while _first_visit(place, visited) and place != os.path.dirname(place):
         place = os.path.dirname(place)
-    for folder, folders, files in _folders(root, trouble):
+
+    def left_out(folder: str, why: str) -> None:
+        found.troubles.append((folder, why, folder == root))
+
+    for folder, folders, files in walk(root, follow=True, failed=trouble, left_out=left_out):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and _first_visit(os.path.join(folder, name), visited))
         saved = "manifest.json" in files and is_bundle(folder)
         if saved:
             found.bundles.append(folder)
         for name in sorted(files):
             path = os.path.join(folder, name)
-            if name.startswith(".") or _NO_LOGS.search(path) or (saved and name.endswith(".jsonl")):
+            hidden = name.startswith(".") or (saved and name.endswith(".jsonl"))
+            if hidden or (_NO_LOGS.search(path) and not _holds_objects(path)):
                 found.passed_over += 1
                 if NOTES.search(path) and len(found.notes) <= MOST_NOTES:
                     _note(path, root, found.notes)
@@ -195,6 +206,18 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
                 found.passed_over += 1
 
 
+def _holds_objects(path: str) -> bool:
+    """Whether YAML is what `kubectl get -o yaml` printed, and shows more than the settings of objects."""
+    if not _YAML.search(path):
+        return False
+    with suppress(*TROUBLES), open_file(path) as stream:
+        head = at_most(stream, 4096)
+        if cluster_events.begins_in_yaml(head):
+            head += at_most(stream, _MOST_OF_YAML - len(head))
+            return cluster_events.are_in(head) or might_hold(head)
+    return False
+
+
 def _written(status: os.stat_result) -> int:
     """The bytes of a file that are read: a few blocks of a disk may claim to be terabytes, and compress as no log does.
 
@@ -210,31 +233,6 @@ def _note(path: str, root: str, notes: list[Candidate]) -> None:
         status = os.stat(path)
         if stat.S_ISREG(status.st_mode):
             notes.append(Candidate(path, path, status.st_size, status.st_mtime, False, root))
-
-
-def _folders(root: str, trouble: Callable[[OSError], None]) -> Iterator[tuple[str, list[str], list[str]]]:
-    """As ``os.walk(followlinks=True)``, which before Python 3.12 goes no deeper than the interpreter's stack."""
-    left = [root]
-    while left:
-        folder = left.pop()
-        folders: list[str] = []
-        files: list[str] = []
-        try:
-            with os.scandir(folder) as listing:
-                for entry in listing:
-                    (folders if _leads_on(entry) else files).append(entry.name)
-        except OSError as error:
-            trouble(error)
-            continue
-        yield folder, folders, files
-        left.extend(os.path.join(folder, name) for name in reversed(folders))
-
-
-def _leads_on(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
 
 
 def is_bundle(folder: str) -> bool:

@@ -37,7 +37,7 @@ _SEPARATOR = re.compile(
 _PAIR = re.compile(  # what stands between a name and its value where each is a thing of its own
     r"(?:\s{0,200}</(?:\w+:)?name>\s{0,200}(?:(?:<(?:final|source|description)>[^<]{0,400}</\w+>|<!--[^>]{0,400}-->)\s{0,200}){0,4}<value[^<>]{0,80}>"
     r"|[\"']\s{1,200}value\s?=\s?(?=[\"'])"
-    r"|\\*[\"']?\s?,?\s{0,200}(?:-\s)?\\*[\"']?value\\*[\"']?\s?[:=]\s?(?=\S)"
+    r"|\\*[\"']?\s?,?\s{0,200}(?:-\s)?\\*[\"']?val(?:ue)?\\*[\"']?\s?[:=]\s?(?=\S)"
     r"|(?<=.)[\"'][^<>\"']{0,80}>)",
 )
 _ELEMENT = re.compile(r"(?=[\s/>&])(?:[^<>&\"']|\"[^\"<>]{0,200}\"|'[^'<>]{0,200}'){0,20}?(?:/(?=>))?(?:>|&gt;)")
@@ -66,6 +66,12 @@ _VALUE_FIRST = (
 )
 _LOGIN_USERS = re.compile(r"\buser_[\w.-]{1,64}\s?=\s?\\*\"(?P<value>[^\"\\\n]{1,200})\\*\"")
 """``user_alice="…"`` in the options of `PlainLoginModule`: a broker's list of passwords."""
+_LOGIN_USERS_ALONE = re.compile(rf"(?:{_LOGIN_USERS.pattern.replace('?P<value>', '')}\s{{0,40}})+;")
+"""The same without the name of the module, which may stand on another line: a semicolon ends it."""
+_SCRAM = re.compile(r"\bSCRAM-SHA-\d{3}\s?=\s?\[(?P<value>[^\[\]\n]{1,600})\]")
+"""What is kept of a password in place of it, as `kafka-configs` prints it: enough to guess it, or to pose as the broker."""
+_TWO = re.compile(r"[\[(]\s?(?P<quote>[\"'])[^\"'\n]{1,200}(?P=quote),\s?(?P=quote)(?P<value>[^\"'\n]{1,200})(?P=quote)\s?[\])]")
+"""A user and a password, behind a name such as ``auth``."""
 
 
 def assigned(text: str, signs: frozenset[str]) -> Iterator[Span]:
@@ -75,9 +81,13 @@ def assigned(text: str, signs: frozenset[str]) -> Iterator[Span]:
             for match in form.finditer(text):
                 if judged(match["name"]) is Name.SURE and not values.is_everybodys(match["value"]):
                     yield Span(*match.span("value"), True)
-    if "LoginModule" in text:
-        for match in _LOGIN_USERS.finditer(text):
-            yield Span(*match.span("value"), True)
+    if "user_" in text:
+        for begin, end in [(0, len(text))] if "LoginModule" in text else [match.span() for match in _LOGIN_USERS_ALONE.finditer(text)]:
+            for match in _LOGIN_USERS.finditer(text, begin, end):
+                yield Span(*match.span("value"), True)
+    if "SCRAM-SHA-" in text:
+        for match in _SCRAM.finditer(text):
+            yield Span(*match.span("value"), False)
     names = signs.intersection(SIGNS_OF_NAMES)
     if not names:
         return
@@ -198,13 +208,17 @@ def _behind(text: str, kind: Name, begin: int, separator: re.Match[str], line_en
     ahead = text[begin - 1 : begin]
     if ahead == "/" and separator[0].startswith(":") and _PATH.search(text, max(0, begin - 200), begin):  # something is said of it
         return []
+    if kind is Name.MAYBE and "auth" in text[begin : separator.start()].lower() and (match := _TWO.match(text, at)):
+        return _checked(text, Name.LIKELY, *match.span("value"))
     query = ahead != "" and ahead in "?&#"
     if kind is Name.MAYBE and (query or (sign != ":" and text[begin : separator.start()].lower() == "sig")):
         kind = Name.LIKELY
     if kind is Name.MAYBE and _USER_AND.match(text, at) and (sign == "=" or "basic" in text[begin : separator.start()].lower()):
         kind = Name.LIKELY
-    if kind is Name.MAYBE and sign == "=" and text[begin : separator.start()].lower().endswith(("token", "credential")):
+    if kind is Name.MAYBE and sign == "=" and text[begin : separator.start()].lower().endswith(("token", "credential", "credentials")):
         kind = Name.LIKELY
+        if found := values.enclosed(text, at, line_end):
+            return _checked(text, kind, found[0], found[1])
     if kind is Name.MAYBE and sign == ":" and separator[0] == ":" and text[at : at + 1] not in ("'", '"'):
         return []  # com.google.auth:google-auth-library: coordinates, places
     within = ahead != "" and ahead in "\"'" and not re.match(r"\\*[\"']", separator[0])

@@ -21,7 +21,7 @@ _HEADER = re.compile(r"(?:[^\n\"'\]}\\,;]|[,;](?!\s?[A-Z][\w-]{1,60}:\s?))+")
 _LINE = re.compile(r"[^\n]*")
 _QUOTE = re.compile(r"(?:[urbf]{1,2}(?=[\"']))?(\\*)([\"'`])|(&quot;|\\u0022|%22)")
 _PLAIN_END = {quote: re.compile(rf"(?:[^{quote}\\\n]|\\[^\n])*{quote}") for quote in "\"'`"}
-_TAG = re.compile(r"![\w-]+[ \t]+")
+_TAG = re.compile(r"(?:(?:!!?|&)[A-Za-z][\w:/.-]{0,60}[ \t]+){1,2}")
 _CDATA = "<![CDATA["
 
 _EVERYBODYS = re.compile(
@@ -90,11 +90,13 @@ def enclosed(text: str, at: int, line_end: int) -> tuple[int, int, int] | None:
         return (at + len(_CDATA), len(text), len(text)) if end < 0 else (at + len(_CDATA), end, end + 3)
     closing = {"[": "]", "{": "}"}.get(text[at : at + 1])
     end = text.find(closing, at, line_end) if closing else -1
+    while closing == "}" and end >= 0 and text.startswith("}}", end) and text[end + 2 : end + 3].isalnum():  # as ODBC writes one
+        end = text.find(closing, end + 2, line_end)
     return None if end < 0 else (at + 1, end, end + 1)
 
 
 def without_tag(text: str, at: int) -> int:
-    """Behind a YAML tag such as ``!vault``."""
+    """Behind a YAML tag such as ``!vault`` or ``!!str``, and an anchor."""
     match = _TAG.match(text, at)
     return match.end() if match else at
 
@@ -102,6 +104,11 @@ def without_tag(text: str, at: int) -> int:
 def is_everybodys(value: str) -> bool:
     """Whether `value` is no secret even behind a name that is one of a secret."""
     return not value.strip() or _EVERYBODYS.fullmatch(value.strip()) is not None or _CLASS.fullmatch(value.strip()) is not None
+
+
+def is_class(value: str) -> bool:
+    """Whether `value` has the form of the name of a class."""
+    return _CLASS.fullmatch(value) is not None
 
 
 def is_number(value: str) -> bool:

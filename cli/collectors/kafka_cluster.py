@@ -222,7 +222,7 @@ class Cluster:
 
     @property
     def brokers(self) -> Mapping[int, AdvertisedBroker]:
-        return {broker.node: broker for broker in self.metadata.brokers}
+        return self.metadata.by_node
 
     async def ask(self, node: int, request: Any, name: str, *, newest: int, **fields: Any) -> Any:
         """The answer of broker `node`. Raises :class:`Dead`; when it is dead, for every later question to it, too."""
@@ -329,6 +329,7 @@ class Cluster:
 
     def source(self, name: str, problems: Sequence[str], *, anything: bool = True) -> Row:
         """A row of ``sources``: partial when there were `problems`, failed when they left not `anything`."""
+        problems = [*problems, *filter(None, [self.metadata.cut])]
         state = "ok" if not problems else "partial" if anything else "failed"
         values = {
             "name": name,

@@ -14,13 +14,17 @@ import math
 import socket
 import ssl
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
+from functools import cached_property
+from heapq import nsmallest
 from typing import Any
 
 from kafka.protocol.metadata import ApiVersionsRequest, MetadataRequest
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
+from analyzers.budget import BUDGET
 from cli.collectors.client_properties import ClientProperties
 from cli.collectors.kafka_login import NoLogin, login_dance
 from cli.collectors.kafka_reach import withheld
@@ -40,6 +44,7 @@ from cli.collectors.kafka_session import (
 # the end of a line, which would look like a hung broker. Kafka echoes any correlation id.
 FIRST_CORRELATION_ID = 0x0D0A0D0A
 UNASKED_SECONDS = 0.5  # a broker that is full closes within milliseconds
+_MOST_BROKERS = BUDGET.kafka_brokers
 
 
 @dataclass(frozen=True)
@@ -54,11 +59,25 @@ class AdvertisedBroker:
 
 @dataclass(frozen=True)
 class Metadata:
-    """What one broker knows of its cluster. `controller` is arbitrary on KRaft: any live broker answers its own choice."""
+    """What one broker knows of its cluster. `controller` is arbitrary on KRaft: any live broker answers its own choice. `left_out`: brokers
+    beyond those that diag asks of one cluster."""
 
     cluster_id: str | None
     controller: int | None
     brokers: tuple[AdvertisedBroker, ...]
+    left_out: int = 0
+
+    @cached_property
+    def by_node(self) -> Mapping[int, AdvertisedBroker]:
+        return {broker.node: broker for broker in self.brokers}
+
+    @property
+    def cut(self) -> str | None:
+        """What was left out, in a clause."""
+        if not self.left_out:
+            return None
+        named = len(self.brokers) + self.left_out
+        return f"the metadata name {named:,} brokers: the {len(self.brokers):,} with the lowest ids were asked, no other"
 
 
 @dataclass(frozen=True)
@@ -315,9 +334,13 @@ class Talk:
 
 def metadata_of(answer: Any) -> Metadata:
     """A Metadata response of any version without its topics."""
-    brokers = tuple(AdvertisedBroker(b.node_id, b.host, b.port, getattr(b, "rack", None) or None) for b in answer.brokers)
-    controller = getattr(answer, "controller_id", None)
-    return Metadata(getattr(answer, "cluster_id", None), controller if controller is not None and controller >= 0 else None, brokers)
+    asked = answer.brokers
+    if len(asked) > _MOST_BROKERS:
+        asked = nsmallest(_MOST_BROKERS, asked, key=lambda broker: broker.node_id)
+    brokers = tuple(AdvertisedBroker(b.node_id, b.host, b.port, getattr(b, "rack", None) or None) for b in asked)
+    said = getattr(answer, "controller_id", None)
+    controller = said if said is not None and said >= 0 else None
+    return Metadata(getattr(answer, "cluster_id", None), controller, brokers, len(answer.brokers) - len(brokers))
 
 
 def _connection_error(error: OSError) -> Dead:

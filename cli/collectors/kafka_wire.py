@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.tables import BOOTSTRAP_SERVERS, BROKERS, Row, Table
 from cli.collectors.client_properties import ClientProperties, read_client_properties
 from cli.collectors.kafka_connection import AdvertisedBroker, Conversation, Metadata, converse
@@ -47,6 +48,8 @@ class Survey:
     cluster_id: str | None
     seconds: float
     complete: bool
+    cut: str | None = None
+    """Which brokers were left out, in a clause."""
 
     @property
     def dead_brokers(self) -> dict[int, str]:
@@ -109,7 +112,7 @@ class _Probe:
             entry_row["broker"] = addresses.get(entry_row["entry"].rpartition("://")[2]) or addresses.get(_socket_name(entry_row))
         return Survey(
             rows, sorted(broker_rows, key=lambda row: int(row["broker"])), self._metadata.cluster_id if self._metadata else None,
-            loop.time() - started, all(row["state"] for row in rows + broker_rows),
+            loop.time() - started, all(row["state"] for row in rows + broker_rows), self._metadata.cut if self._metadata else None,
         )  # fmt: skip
 
     async def _entry(self, position: int, entry: Entry) -> list[Row]:
@@ -131,7 +134,7 @@ class _Probe:
         """Begin with the brokers of `metadata` that nobody named before, while other entries are still waited for."""
         self._metadata = self._metadata or metadata
         for broker in metadata.brokers:
-            if broker.node not in self._brokers:
+            if broker.node not in self._brokers and len(self._brokers) < BUDGET.kafka_brokers:
                 self._brokers[broker.node] = (broker, asyncio.ensure_future(self._broker(broker)))
 
     async def _broker(self, broker: AdvertisedBroker) -> Row:

@@ -38,7 +38,7 @@ JobsBy = Annotated[
         "--jobs-by",
         metavar="directory|glob|job-id|kubernetes",
         help="What is a job: each entry of a directory; each path that is named or matches; files that name the same job id; the pods of "
-        "one owner, of what kubectl get pods,events -o json or kubectl cluster-info dump saved, with their logs.",
+        "one owner, of what kubectl get pods,events -o json|yaml or kubectl cluster-info dump printed, with their logs.",
     ),
 ]
 FlinkRestFile = Annotated[
@@ -129,21 +129,27 @@ def fleet(
     hdfs://; to list and to get); read-only calls of each JobManager that is listed. It changes nothing. Exit code 1 where any job has a
     finding as severe as --fail-on says.
     """
+    environment: Environment = context.obj or Environment.real()
+    environment.verbosity = int(verbose) - int(quiet)
+    environment.pages = not no_pager
+    if trend is not None:
+        from cli.runs.fleet_output import parsed, show_trend
+
+        return show_trend(trend, parsed(outputs), environment)
+    if not paths and flink_rest_file is None:
+        raise UsageError("there is nothing to judge", "Name directories of jobs, or a list of JobManagers: --flink-rest-file FILE.")
+    master, memory = master_with(spark_master, cores), heap(memory)
+    from cli.runs import ahead
+
+    ahead.begin(RunOptions(spark_master=master, memory=memory), environment)  # all that follows is loaded meanwhile
     from analyzers.fleet.places import JOBS_BY
     from cli.collectors.flink_transport import read_login
     from cli.runs import fleet as fleets
     from cli.runs import fleet_history
     from cli.runs.fleet_evidence import Gathering, job_managers
-    from cli.runs.fleet_output import emit, emit_job, parsed, show_trend, view_of
+    from cli.runs.fleet_output import emit, emit_job, parsed, view_of
 
-    environment: Environment = context.obj or Environment.real()
-    environment.verbosity = int(verbose) - int(quiet)
-    environment.pages = not no_pager
     wanted = parsed(outputs)
-    if trend is not None:
-        return show_trend(trend, wanted, environment)
-    if not paths and flink_rest_file is None:
-        raise UsageError("there is nothing to judge", "Name directories of jobs, or a list of JobManagers: --flink-rest-file FILE.")
     if jobs_by not in JOBS_BY:
         raise UsageError(f"--jobs-by: {jobs_by!r} is unknown", f"Choose from {', '.join(JOBS_BY)}.")
     view = view_of(sort, group_by, team, only_new=only_new, compared=baseline is not None, whole=verbose)
@@ -159,8 +165,8 @@ def fleet(
         since=moment(since),
         until=moment(until),
         log_timezone=log_timezone,
-        spark_master=master_with(spark_master, cores),
-        memory=heap(memory),
+        spark_master=master,
+        memory=memory,
         verbosity=environment.verbosity,
         outputs=tuple(outputs or ()),
         redaction_key=redaction_key,

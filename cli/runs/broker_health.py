@@ -218,6 +218,8 @@ def _sources(seen: Survey, asked: _Asked | str, timeout_seconds: float, topics: 
     state = "ok" if not unjudged else "failed" if unjudged == len(seen.bootstrap_servers + seen.brokers) else "partial"
     whys = {str(row["why"]) for row in seen.bootstrap_servers + seen.brokers if row["state"] is None}
     why = f"{unjudged} addresses could not be judged within --timeout {timeout_seconds:g}s: {'; '.join(sorted(whys))}" if unjudged else None
+    if seen.cut is not None:
+        state, why = "partial" if state == "ok" else state, "; ".join(filter(None, [why, seen.cut]))
     yield {"name": f"bootstrap servers, from {socket.gethostname()}", "kind": "kafka", "state": state, "why": why}
     if isinstance(asked, str):
         yield {"name": "topics", "kind": "kafka", "state": "failed", "why": asked}

@@ -60,8 +60,8 @@ def show(
         return {"scope": scope, "whole": report if scope in called else _of_jobs(report, own)}
     report = without_secrets(report)
     rows = rows_of(scope, report, names_of)
-    shown = pages_of(scope, report) if pages else {}
-    return {"rows": rows, "findings": finding_rows(scope, report), "pages": shown, "left_out": report.left_out}
+    made = pages_of(scope, report) if pages else {}
+    return {"rows": rows, "findings": finding_rows(scope, report), "pages": made, "left_out": report.left_out}
 
 
 def _of_jobs(report: Report, jobs: Set[str]) -> Report:
@@ -128,10 +128,10 @@ def run(
         shown=partial(show, pages=pages, called=called, options=options),
     )
     if engine is None:
-        from cli.engine.spark import Engine
+        from cli.runs import ahead
 
-        with Engine.start(options.spark_master, memory=options.memory, pandas=True) as own:
-            every = judge(own, progress=progress)
+        with ahead.engine(options) as own:
+            every = judge(own, progress=progress, starts=True)
     else:
         every = judge(engine, progress=progress)
     if job is not None:
@@ -164,32 +164,48 @@ def _judged(
     shown: Callable[..., dict[str, Any]],
     hide: Hiding | None,
     progress: Progress,
+    starts: bool = False,
 ) -> list[dict[str, Any]]:
-    """What is `shown` of each."""
-    session = engine.session()  # before PySpark is imported here: the thread that starts Spark imports it, too
-    from analyzers.fleet.judging import judge_fleet
+    """What is `shown` of each; `starts`: the engine is starting, and few jobs are read meanwhile."""
+    from analyzers.fleet.beside import Beside, Ended, Work, are_few
+    from analyzers.fleet.reading import Find, found_apart, found_of, items_of
     from analyzers.fleet.scopes import Choice
     from analyzers.readers.log_plan import LogOptions
     from cli.runs.fleet_meter import Meter
 
-    if not engine.is_local:
-        from cli.engine.executors import check_executors
-
-        check_executors(engine.context(), [path for place in found for path in place.paths if not path.startswith(ASKED)])
+    read = LogOptions(options.log_timezone, inside=(options.since, options.until), apart=False)
+    choice = Choice(options.runs, options.keeps, options.since, options.until, hide)
+    find: Find = found_of
     with NamedTemporaryFile(prefix="diag-done-") as counter:
         meter = Meter(len(found), counter.name if engine.is_local else "")
         if isinstance(gather, Gathering):
             gather = replace(gather, counter=meter.file)
-        read = LogOptions(options.log_timezone, inside=(options.since, options.until), apart=False)
-        choice = Choice(options.runs, options.keeps, options.since, options.until, hide)
+        shown = partial(shown, counter=meter.file)
+        wait = partial(waited, engine=engine, progress=progress, every=_SAY_EVERY_SECONDS, far=meter.says)
+        if starts and engine.is_local and are_few(found):
+            items = [item for place in found for item in items_of(place, read=read)]
+            beside = Beside(Work(items, gather, choice, shown, "fleet", version))
+            try:
+                engine.prepare_session()
+                session = engine.session()
+                from analyzers.fleet.judging import READ_AGAIN, judge_few
+
+                return wait(lambda: judge_few(beside, session, ended=engine.ended, progress=progress, watch=meter))
+            except Ended:
+                progress(READ_AGAIN)
+                find = found_apart
+            finally:
+                beside.close()
+        engine.allow_pandas()
+        session = engine.session()  # before PySpark is imported here: the thread that starts Spark imports it, too
+        from analyzers.fleet.judging import judge_fleet
+
+        if not engine.is_local:
+            from cli.engine.executors import check_executors
+
+            check_executors(engine.context(), [path for place in found for path in place.paths if not path.startswith(ASKED)])
         judging = partial(judge_fleet, version=version, choice=choice, read=read, ended=engine.ended, progress=progress, watch=meter)
-        return waited(
-            lambda: list(judging(found, session, gather, partial(shown, counter=meter.file))),
-            engine,
-            progress,
-            every=_SAY_EVERY_SECONDS,
-            far=meter.says,
-        )
+        return wait(lambda: list(judging(found, session, gather, shown, find=find)))
 
 
 def _together(every: Sequence[dict[str, Any]], version: str, before: Mapping[str, Any] | None, notes: list[str]) -> FleetRun:

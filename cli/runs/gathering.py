@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING
 
 from analyzers.budget import BUDGET
 from analyzers.readers.object_stores import is_remote
+from analyzers.readers.walking import Folder, walk
 from analyzers.tables import SOURCES, Row
 from analyzers.tables.evidence import Evidence
 from cli.collectors.collector import Collector
@@ -171,7 +172,7 @@ def recordings_below(paths: Sequence[str]) -> list[Collector]:
         if is_remote(path):
             stored += _recordings_in_store(path)
             continue
-        for folder, below, files in os.walk(path) if path != "-" and os.path.isdir(path) else ():
+        for folder, below, files in _walked(path) if path != "-" and os.path.isdir(path) else ():
             if _RECORDED in files:
                 beside = Path(folder).parent
                 # one folder per moment, or the answers themselves
@@ -182,6 +183,11 @@ def recordings_below(paths: Sequence[str]) -> list[Collector]:
                 below.clear()
     local = [Collector(str(folder), "flink-rest", functools.partial(collect_recorded, folder)) for folder in found]
     return [*local, *(Collector(uri, "flink-rest", functools.partial(_collect_stored, uri)) for uri in stored)]
+
+
+def _walked(path: str) -> Iterator[Folder]:
+    """All below `path`; what is not searched is reported when logs are read there."""
+    return walk(path, follow=False, failed=lambda error: None, left_out=lambda folder, why: None)
 
 
 def _recordings_in_store(uri: str) -> list[str]:

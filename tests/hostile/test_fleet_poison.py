@@ -11,20 +11,33 @@ import subprocess
 import sys
 import tarfile
 import zipfile
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from analyzers.bundle import read_bundle, write_bundle
+from analyzers.fleet.beside import Beside, Ended, Work
+from analyzers.fleet.judging import READ_AGAIN
+from analyzers.fleet.places import places
 from analyzers.fleet.reading import Item, found_apart
+from analyzers.fleet.scopes import Choice, read_and_derived
 from analyzers.readers.log_plan import LogOptions, plan
 from analyzers.readers.log_scan import scan
 from analyzers.readers.opening import _ROW, parts
+from analyzers.report.report import Report
 from analyzers.tables import Row
 from analyzers.tables.evidence import Evidence
+from cli.options.shared import RunOptions
+from cli.runs import fleet as fleets
 from cli.runs.fleet_evidence import Gathering
 from tests.bundles import FIXTURES
 from tests.hostile.test_parquet_tables import bundle, one, worker
+
+if TYPE_CHECKING:
+    from cli.engine.spark import Engine
 
 ROOT = Path(__file__).resolve().parents[2]
 LOGS = FIXTURES / "incidents/ill/broker-shrink-restart-loop/raw"
@@ -111,6 +124,63 @@ def test_an_item_that_ends_its_process_says_so_and_others_are_read() -> None:
     assert kind == "failed"
     assert f"reading {LOGS} ended the process that read it (SIGKILL)" in words
     assert "diag triage FILE" in words
+
+
+def dies_at_kills(paths: Sequence[str], logs: bool, names: Mapping[str, str]) -> Evidence:
+    """What there is, unless a path says that reading it ends the process."""
+    if any(path.endswith("kills") for path in paths):
+        os.kill(os.getpid(), signal.SIGKILL)
+    return Gathering()(paths, logs, names)
+
+
+def show(scope: str, report: Report) -> tuple[str, list[str]]:
+    return scope, sorted(source.state for source in report.sources)
+
+
+def beside(*paths: Path) -> Beside[tuple[str, list[str]]]:
+    return Beside(Work([Item(path.name, (str(path),), 1) for path in paths], dies_at_kills, Choice(), show, "fleet", "1"))
+
+
+def test_few_jobs_are_read_and_concluded_by_a_process_beside_this_one(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    reads = beside(LOGS, tmp_path / "empty")
+    try:
+        rows = reads.derived()
+        alone = [row for batch in read_and_derived(Item(LOGS.name, (str(LOGS),), 1), Gathering(), Choice()) for row in batch.to_pylist()]
+        said = {(row["scope"], row["name"]): row for row in rows}
+        assert {(row["scope"], row["name"]) for row in alone} == {key for key in said if key[0] == LOGS.name}
+        assert all(said[row["scope"], row["name"]]["payload"] == row["payload"] for row in alone if row["name"])
+        shown = dict(reads.concluded({row["scope"]: {} for row in rows}, None))
+    finally:
+        reads.close()
+    assert shown["empty"] == ["failed"]
+    assert "failed" not in shown[LOGS.name]
+
+
+def test_a_process_that_ends_beside_says_how(tmp_path: Path) -> None:
+    (tmp_path / "kills").mkdir()
+    reads = beside(LOGS, tmp_path / "kills")
+    try:
+        with pytest.raises(Ended, match="SIGKILL"):
+            reads.derived()
+    finally:
+        reads.close()
+
+
+def test_jobs_whose_reading_ended_a_process_are_read_apart(tmp_path: Path, engine: Engine) -> None:
+    (tmp_path / "kills").mkdir()
+    shutil.copytree(LOGS, tmp_path / "good")
+    said: list[str] = []
+    gather: Any = dies_at_kills
+    every = fleets._judged(
+        places([str(tmp_path)]), RunOptions(), engine,
+        gather=gather, version="1", shown=partial(fleets.show, pages=False), hide=None, progress=said.append, starts=True,
+    )  # fmt: skip
+    rows = {row.scope: row for one in every for row in one["rows"]}
+    assert rows["good"].outcome == "ill"
+    assert rows["kills"].outcome == "unread"
+    assert "(SIGKILL)" in rows["kills"].says
+    assert READ_AGAIN in said
 
 
 @pytest.mark.parametrize(("name", "content"), [("exceptions.jsonl", b'{"level":"ERROR"}\n'), ("a/other.jsonl", b'{"scope":""}\n')])

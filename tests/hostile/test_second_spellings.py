@@ -17,6 +17,9 @@ from tests.hostile.spellings import Spelling, spellings
 
 PATH = Path(__file__).with_name("second_spellings.txt")
 ALL = spellings(PATH)
+THIRD = spellings(Path(__file__).with_name("third_spellings.txt"))
+THIRD_PROSE = {"secrets: logs": 4, "secrets: json": 1, "secrets: yaml": 1}
+"""Secrets in a sentence, a number called pin, what stands behind ``jaas:`` alone."""
 PARTS = {"names: of people and their things": 4, "records": 1}
 """Spellings of which a part is left that everybody has: ``Group`` of a name in camel case, a slash between two, one letter."""
 PROSE = {"secrets: assignments": 10}
@@ -48,9 +51,16 @@ def test_no_secret_with_a_name_or_a_form_is_left_in_any_report() -> None:
     assert left(scrub, [one for one in ALL if one.kind.startswith("secrets")]) == PROSE
 
 
+def test_of_a_third_hand_nothing_is_left_where_names_are_tokens() -> None:
+    assert len({one.text for one in THIRD} - {one.text for one in ALL}) >= 70
+    assert left(redacted, THIRD) == left(hidden, THIRD) == {}
+    assert left(scrub, THIRD) == THIRD_PROSE
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        'opened a session, user_agent="Mozilla/5.0 (X11)" user_id="42"',
         "thread [7de-2b1c9a0f77d1-StreamThread-1-producer] of orders-app-5f0e64a1-c3d2-4b79-80e1-f2a3b4c5d6e7-StreamThread-1",
         '"VersionId": "kE3vJ0xT1m8q7s2bYt9n4dUoQ6wLzR5a",',
         "part-00000-5f0e64a1-c3d2-4b79-80e1-f2a3b4c5d6e7-c000.snappy.parquet",

@@ -103,4 +103,16 @@ SIGNATURES = (
         sample="orders-taskmanager-1-5   0/1     Pending   0          26m",
         keep=(50, 20),
     ),
+    Signature(
+        id="spark-application-failed",
+        says="Spark's operator: an application failed, or could not be submitted; the words are those of its status.",
+        literals=("SparkApplication ",),
+        pattern=r"(?:failed to submit )?SparkApplication (?P<resource>[a-z0-9][\w.-]*)(?: failed)?: (?P<what_happened>[^\n]+)",
+        where="line",
+        sample=_event(
+            "Warning", "SparkApplicationFailed",
+            "SparkApplication spark-pi failed: driver container failed with ExitCode: 1, Reason: Error", "sparkapplication/spark-pi",
+        ),
+        keep=(50, 20),
+    ),
 )  # fmt: skip

@@ -129,6 +129,7 @@ FAULTS: dict[str, str] = {
     "worker-terminated": "The tasks on it fail; normal when the cluster scales down.",
     "worker-request-failed": "Flink asks again; a fault when the job waits for slots.",
     "requirements-unfulfilled": "The job waits for slots, and fails when slot.request.timeout has passed.",
+    "spark-application-failed": "The application is not running; its operator starts it again only as its restartPolicy says.",
     "pod-unschedulable": "Normal while the cluster grows; the pod waits until a node takes it.",
     "image-not-pulled": "The container does not start until the image can be pulled; the kubelet tries again.",
     "pod-scale-up": "Normal: the pod starts when the new node is ready.",

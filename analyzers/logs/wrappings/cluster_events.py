@@ -1,15 +1,18 @@
 """Events of Kubernetes as `kubectl get events -o json|yaml` and `kubectl cluster-info dump` save them, alone or beside other
 objects: each as the line that `kubectl get events` prints for it, at the time when it was seen last. And the status of a FlinkDeployment or
-FlinkSessionJob, as the line that Flink's operator logs for it.
+FlinkSessionJob, as the line that Flink's operator logs for it, and of a SparkApplication, as the event that its operator records.
 
 Source: Event of core/v1 (involvedObject, message, lastTimestamp) and of events.k8s.io/v1 (regarding, note, series); AuditUtils of
-flink-kubernetes-operator.
+flink-kubernetes-operator; SparkApplicationStatus of v1beta2 and its events in kubeflow's spark-operator; ApplicationState of Apache's
+spark-kubernetes-operator.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -20,9 +23,16 @@ from analyzers.logs.wrappings.records import Record, time_of
 
 DOCUMENT = "events"
 """How `Wrapping.document` calls them."""
-_IN_JSON = expression(rb"\"(?:involvedObject|regarding)\"\s*:\s*\{|\"lifecycleState\"\s*:\s*\"")
-_IN_YAML = expression(rb"^[ -]*(?:(?:involvedObject|regarding):[ \t]*\r?$|lifecycleState: \w)", re.MULTILINE)
-_YAML_BEGINS = expression(rb"(?:---\s+)?apiVersion:\s")
+_IN_JSON = expression(rb"\"(?:involvedObject|regarding|applicationState)\"\s*:\s*\{|\"(?:lifecycleState|currentStateSummary)\"\s*:\s*\"")
+_IN_YAML = expression(
+    rb"^[ -]*(?:(?:involvedObject|regarding|applicationState):[ \t]*\r?$|(?:lifecycleState|currentStateSummary): \w)", re.MULTILINE
+)
+_YAML_BEGINS = expression(rb"(?:---\s+|#[^\n]*\n\s*)*apiVersion:\s")
+
+
+def begins_in_yaml(text: bytes) -> bool:
+    """Whether YAML that begins with `text` is a document of Kubernetes."""
+    return _YAML_BEGINS.match(text[:4096].lstrip()) is not None
 
 
 def are_in(text: bytes) -> bool:
@@ -30,7 +40,7 @@ def are_in(text: bytes) -> bool:
     beginning = text[:4096].lstrip()
     if beginning[:1] == b"{":
         return b'"apiVersion"' in text and _IN_JSON.search(text) is not None
-    return _YAML_BEGINS.match(beginning) is not None and _IN_YAML.search(text) is not None
+    return begins_in_yaml(text) and _IN_YAML.search(text) is not None
 
 
 def objects_of(value: Any) -> Iterator[Mapping[str, Any]]:
@@ -57,9 +67,11 @@ def is_event(item: Mapping[str, Any]) -> bool:
 
 
 def is_status(item: Mapping[str, Any]) -> bool:
-    """Whether an object is a resource of Flink's operator that has a status."""
+    """Whether an object is a resource of an operator of Flink or Spark that has a status."""
     status = item.get("status")
-    return isinstance(status, Mapping) and isinstance(status.get("lifecycleState"), str) and isinstance(item.get("metadata"), Mapping)
+    if not isinstance(status, Mapping) or not isinstance(item.get("metadata"), Mapping):
+        return False
+    return isinstance(status.get("lifecycleState"), str) or _spark_state(status) is not None
 
 
 def is_line(item: Mapping[str, Any]) -> bool:
@@ -96,14 +108,57 @@ def record_of(item: Mapping[str, Any]) -> Record:
 
 
 def status_of(item: Mapping[str, Any]) -> Record:
-    """The status of a resource as a line of the operator's log. Its time is that of the last reconciliation."""
+    """The status of a resource as a line of the operator's log, or as its event. Its time is that of the last reconciliation, or of the
+    last end or start."""
     meta, status = item["metadata"], item["status"]
+    if (spark := _spark_state(status)) is not None:
+        return _spark_event(str(meta.get("name") or ""), spark)
     error, done = status.get("error"), status.get("reconciliationStatus")
     seen = time_of(done.get("reconciliationTimestamp") if isinstance(done, Mapping) else None) or time_of(meta.get("creationTimestamp"))
     at = f"{to_datetime(seen):%Y-%m-%dT%H:%M:%S}.000Z " if seen is not None else ""
     kind, words = ("Error", " ".join(str(error).split())) if error else ("Info", "")
     line = f"{at}o.a.f.k.o.l.AuditUtils           [INFO ][{meta.get('namespace')}/{meta.get('name')}] "
     return Record(f"{line}>>> Status | {kind:<7} | {status['lifecycleState']:<15} | {words}", seen)
+
+
+@dataclass(frozen=True)
+class _SparkState:
+    state: str
+    error: str
+    at: Any
+    executors: str
+
+
+def _spark_state(status: Mapping[str, Any]) -> _SparkState | None:
+    """What the status of a SparkApplication says; None where it is none of one."""
+    of_kubeflow, of_apache = status.get("applicationState"), status.get("currentState")
+    if isinstance(of_kubeflow, Mapping) and isinstance(of_kubeflow.get("state"), str):
+        listed = status.get("executorState")
+        counts = Counter(str(each) for each in listed.values()) if isinstance(listed, Mapping) else Counter[str]()
+        at = status.get("terminationTime") or status.get("lastSubmissionAttemptTime")
+        executors = ", ".join(f"{number} {state}" for state, number in sorted(counts.items()))
+        return _SparkState(of_kubeflow["state"] or "NEW", _words(of_kubeflow.get("errorMessage")), at, executors)
+    if isinstance(of_apache, Mapping) and isinstance(of_apache.get("currentStateSummary"), str):
+        return _SparkState(of_apache["currentStateSummary"], _words(of_apache.get("message")), of_apache.get("lastTransitionTime"), "")
+    return None
+
+
+def _spark_event(name: str, spark: _SparkState) -> Record:
+    failed = _SPARK_FAILED.search(spark.state) is not None
+    beside = f" (executors: {spark.executors})" if spark.executors else ""
+    if spark.state in _NOT_SUBMITTED:
+        error = spark.error or f"it is {spark.state}"
+        reason, words = "SparkApplicationSubmissionFailed", f"failed to submit SparkApplication {name}: {error}"
+    elif failed:
+        reason, words = "SparkApplicationFailed", f"SparkApplication {name} failed: {spark.error or f'it is {spark.state}'}{beside}"
+    else:
+        reason = f"SparkApplication{spark.state.title().replace('_', '')}"
+        words = f"SparkApplication {name} is {spark.state}{beside}" + (f", {spark.error}" if spark.error else "")
+    return Record(f"{'Warning' if failed else 'Normal':<7}   {reason:<18} sparkapplication/{name}      {words}", time_of(spark.at))
+
+
+def _words(said: Any) -> str:
+    return " ".join(str(said or "").split())
 
 
 def read(text: str) -> Iterator[tuple[Record, int]]:
@@ -139,6 +194,8 @@ def _in_yaml(lines: Sequence[str]) -> Iterator[Any]:
         yield from plain_yaml.read(lines[begin:after])
 
 
+_SPARK_FAILED = expression(r"(?i)fail|evicted|timedout|unknown")
+_NOT_SUBMITTED = ("SUBMISSION_FAILED", "SchedulingFailure")
 _DOCUMENTS = expression(r"^---[ \t]*$", re.MULTILINE)
 _KIND_IN_YAML = expression(r"^kind: (\w+)List$", re.MULTILINE)
 _KIND = expression(r"\"kind\"\s*:\s*\"(\w+)List\"")
