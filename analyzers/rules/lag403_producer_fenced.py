@@ -28,13 +28,17 @@ _OF_JOB = r"[Ff]link|\bBeam\b|org\.apache\.beam|WorkerSourceTask|ExactlyOnceWork
 _NEWER = r"ProducerFencedException|newer producer with the same transactionalId|InvalidProducerEpochException|old epoch"
 _FORGOTTEN = r"InvalidPidMapping|INVALID_PRODUCER_ID_MAPPING|not currently assigned to its transactional id"
 """The broker no longer knows the id (TransactionStateManager removes what was idle for transactional.id.expiration.ms, 7 days)."""
+_STATED = r"'transaction\.timeout\.ms' \((\d+)ms\)"
 NAMED = r"transactionalId='?([^'\s,}\]]+)"  # as Flink's producer and committable print themselves, and the client its prefix
 
 
 @rule(
     "LAG403", title="A transactional producer was fenced", cause="offset-commit", stage="commit", severity=CRITICAL,
     faults=("producer-fenced",),
-    signatures=("sink-commit-failed", "producer-fenced", "rdkafka-fatal", "transaction-state-invalid", "transaction-timed-out"),
+    signatures=(
+        "sink-commit-failed", "sink-transaction-resumed", "job-restored", "producer-fenced", "rdkafka-fatal", "transaction-state-invalid",
+        "transaction-timed-out",
+    ),
     says={
         "second-writer": f"{FENCED}. It was fenced again less than a minute after {{at_once}} restarts, too soon for a timeout: a second "
         f"copy of the job, or another sink, writes with the same transactional ids{LOST}",
@@ -43,6 +47,9 @@ NAMED = r"transactionalId='?([^'\s,}\]]+)"  # as Flink's producer and committabl
         "forgotten": "The brokers no longer know the producer id of the sink's transactional producer[[ of {task}]]"
         "[[ ({transactional_id})]]: {what}; {failures} failure(s)[[, first at {since} UTC]]. Brokers forget a transactional id that was "
         "idle for transactional.id.expiration.ms",
+        "lost": "After a restart the sink could not commit {given_up} transaction(s) of the restored checkpoint[[ {restored}]]: {what}. "
+        "The brokers had aborted {aborted_ids} at {aborted_at} UTC, open longer than transaction.timeout.ms[[ ({timeout} ms)]]: what they "
+        "held is missing for every reader of committed records, and the job does not write it again",
         "recovered": "After a restart the sink could not commit {given_up} transaction(s) of the restored checkpoint again[[ ({ids})]]: "
         "{what}. Most such transactions were committed before the restart, and nothing is missing; only one that the brokers had aborted "
         "by then is lost",
@@ -72,12 +79,16 @@ def producer_fenced(
     named = F.nullif(F.regexp_extract("text", NAMED, 1), F.lit(""))
     aborted = log_events.where(event("transaction-timed-out")).groupBy("scope")
     of_job = log_events.where(~event("transaction-timed-out"))
+    restores = _restores(of_job, attempts)
+    given_up = of_job.where(event("sink-commit-failed") & (F.col("level") == "ERROR"))
+    faults = faults.join(given_up.select("scope", "file", "line"), ["scope", "file", "line"], "left_anti")
     lost = found(
-        _with_restored(of_job.where(event("sink-commit-failed") & (F.col("level") == "ERROR")), attempts, beginning=beginning),
+        _with_restored(given_up, restores, beginning=beginning),
         "job",
         given_up=count(),
         _later=count(~F.col("_restored")),
         _because=F.min_by(detail("because"), place()),
+        timeout=agreed(F.nullif(F.regexp_extract("text", _STATED, 1), F.lit("")), "timeout"),
     ).withColumnsRenamed({name: f"_lost_{name}" for name in ("since", "until", "evidence")})
     ids = of_job.groupBy("scope", "job").agg(
         agreed(named, "transactional_id"),
@@ -86,17 +97,27 @@ def producer_fenced(
         agreed("client", "_client"),
     )
     both = beside(beside(failures(faults, *_whose()), lost, "job", how="full"), ids, "job").join(
-        aborted.agg(F.sort_array(F.collect_set(detail("transactional_id"))).alias("_aborted"), exemplars().alias("_aborted_evidence")),
+        aborted.agg(
+            F.sort_array(F.collect_set(detail("transactional_id"))).alias("_aborted"),
+            F.collect_set(F.struct(detail("transactional_id").alias("id"), "at")).alias("_aborts"),
+            exemplars().alias("_aborted_evidence"),
+        ),
         "scope",
         "left",
-    )
+    ).join(restores, "scope", "left")  # fmt: skip
     lived = seconds("started_at", "ended_at")
     quick = (F.col("ended") == "failed") & (F.col("fault") == "producer-fenced") & (F.col("attempt") > 0) & (lived < soon)
     both = beside(both, attempts.groupBy("scope", "job").agg(count(quick).alias("at_once")), "job")
     two = F.coalesce(F.col("at_once") >= again_and_again, F.lit(False)) & F.coalesce(F.col("what").rlike(_NEWER), F.lit(False))
-    proven = F.array_intersect("_aborted", "_own")
-    own = F.coalesce(F.size(proven) > 0, F.lit(False))
-    again = F.col("failures").isNull() & (F.col("_later") == 0) & ~own
+    again = F.col("failures").isNull() & (F.col("_later") == 0)
+    none = F.array().cast("array<string>")
+    of_restored = F.array_union(F.coalesce("_resumed", none), F.filter("_aborted", _is_of_checkpoint))
+    its = F.when(again, F.array_union(of_restored, F.coalesce("_own", none))).otherwise(F.col("_own"))
+    both = both.withColumn("_proven", F.array_intersect("_aborted", its))
+    own = F.coalesce(F.size("_proven") > 0, F.lit(False))
+    before = F.array_max(F.transform(F.filter("_aborts", lambda one: F.array_contains("_proven", one["id"])), lambda one: one["at"]))
+    gone = again & own & F.coalesce(before <= F.col("_lost_until"), F.lit(False))
+    again = again & ~own
     evidence = F.coalesce("evidence", "_lost_evidence")
     # Flink's ids end with the subtask and a number
     of_flink = F.coalesce(F.col("transactional_id").rlike(r"-\d+-\d+$"), F.lit(False))
@@ -106,6 +127,7 @@ def producer_fenced(
         {
             "reason": first_of(
                 ("forgotten", F.coalesce(F.col("what").rlike(_FORGOTTEN), F.lit(False))),
+                ("lost", gone),
                 ("timed-out", own),
                 ("recovered", again),
                 ("second-writer", two),
@@ -116,7 +138,10 @@ def producer_fenced(
             "whose": F.coalesce("_client", "_program"),
             "severity": first_of(("info", again), otherwise="critical"),
             "ids": F.array_join(F.sort_array("_own"), ", "),
-            "aborted_ids": F.when(own, F.array_join(proven, ", ")),
+            "aborted_ids": F.when(own, F.array_join("_proven", ", ")),
+            "damage_stays": F.when(gone, F.lit(True)),
+            "aborted_shown": F.when(gone, F.concat(F.element_at("_proven", 1), F.when(F.size("_proven") > 1, ", …").otherwise(""))),
+            "aborted_at": F.date_format(before, "yyyy-MM-dd HH:mm:ss"),
             "others_aborted": F.when(~own, F.array_join("_aborted", ", ")),
             "failures": F.coalesce("failures", "given_up"),
             "what": F.coalesce("what", given_up),
@@ -136,10 +161,31 @@ def _whose() -> tuple[Column, Column]:
     return F.bool_or(shown | text.rlike(_OF_JOB)).alias("_of_job"), agreed(F.regexp_extract("file", r"([^/]+)$", 1), "_program")
 
 
-def _with_restored(given_up: DataFrame, attempts: DataFrame, *, beginning: int) -> DataFrame:
+def _restores(of_job: DataFrame, attempts: DataFrame) -> DataFrame:
+    """Per scope: when jobs began (_begun), from which checkpoints (_checkpoints; restored: the only one), and which transactions their
+    sinks took up again (_resumed). Source: KafkaCommitter.getRecoveryProducer, FlinkKafkaInternalProducer.resumeTransaction."""
+    resumed, restored = event("sink-transaction-resumed"), event("job-restored")
+    begun = attempts.where((F.col("attempt") > 0) & F.col("started_at").isNotNull()).select("scope", F.col("started_at").alias("at"))
+    own = of_job.where(resumed | restored).select(
+        "scope",
+        F.when(resumed, F.col("at")).alias("at"),
+        F.when(resumed, detail("transactional_id")).alias("_id"),
+        F.when(restored, F.col("checkpoint").cast("string")).alias("_checkpoint"),
+    )
+    return begun.unionByName(own, allowMissingColumns=True).groupBy("scope").agg(
+        F.collect_set("at").alias("_begun"), F.collect_set("_id").alias("_resumed"),
+        F.collect_set("_checkpoint").alias("_checkpoints"), agreed("_checkpoint", "restored"),
+    )  # fmt: skip
+
+
+def _is_of_checkpoint(transactional_id: Column) -> Column:
+    """Whether the sink ends the transaction with a checkpoint that was restored: PREFIX-SUBTASK-CHECKPOINT (TransactionalIdFactory)."""
+    return F.array_contains("_checkpoints", F.nullif(F.regexp_extract(transactional_id, r"-\d+-(\d+)$", 1), F.lit("")))
+
+
+def _with_restored(given_up: DataFrame, restores: DataFrame, *, beginning: int) -> DataFrame:
     """Add `_restored` to `given_up`: whether the commit is one of a restored checkpoint, by its own words or by its time."""
-    starts = attempts.where((F.col("attempt") > 0) & F.col("started_at").isNotNull())
-    both = given_up.join(starts.groupBy("scope").agg(F.collect_list("started_at").alias("_begun")), "scope", "left")
+    both = given_up.join(restores.select("scope", "_begun"), "scope", "left")
     in_time = F.exists("_begun", lambda start: seconds(start, F.col("at")).between(-1, beginning)) & ~F.col("text").contains("producer=")
     by_words = F.col("text").rlike(r"producer=null|recovered transaction")
     return both.withColumn("_restored", F.coalesce(by_words, F.lit(False)) | F.coalesce(in_time, F.lit(False)))

@@ -295,6 +295,18 @@ SIGNATURES = (
         keep=(20, 5),
     ),
     Signature(
+        id="sink-transaction-resumed",
+        says="KafkaSink takes up a transaction of the restored checkpoint again, to commit it.",
+        versions="1.14+",
+        literals=("Attempting to resume transaction ",),
+        pattern=r"resume transaction (?P<transactional_id>\S+) with producerId (?P<producer_id>\d+)",
+        sample=flink(
+            "connector.kafka.sink.FlinkKafkaInternalProducer",
+            "Attempting to resume transaction orders-enrichment-1-42 with producerId 71007 and epoch 9",
+        ),
+        keep=(100, 0),
+    ),
+    Signature(
         id="sink-write-failed",
         ref="D11",
         says="A Kafka sink failed to write; the deeper cause says why.",
