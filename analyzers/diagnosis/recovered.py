@@ -26,6 +26,7 @@ STAYS = "damage_stays"
 ENOUGH_CHECKPOINTS = 10  # fewer prove little: readers without splits acknowledge too
 ENOUGH_TIME = timedelta(minutes=10)  # the longest default restart back-off is 5 min; a restart loop is not "well" between two turns
 TWICE = 2  # the usual time between two failures: what comes back in its own time has not passed before
+BESIDE = timedelta(seconds=60)  # what ended an attempt may be logged a moment after its tasks have failed
 ENOUGH_PAUSES = 2  # of one nobody knows whether it is usual
 LONG_AGO = timedelta(minutes=30)  # beyond any restart strategy: a job that still fails says so again
 CAME_BACK_CHECKPOINTS = 3  # as many prove that all tasks run again
@@ -121,7 +122,10 @@ def _usual_pause(finding: Finding, attempts: Sequence[Row]) -> timedelta:
     ends = [
         a["ended_at"]
         for a in attempts
-        if a["ended"] == "failed" and a["ended_at"] and finding.since and finding.since <= a["ended_at"] <= (finding.until or a["ended_at"])
+        if a["ended"] == "failed"
+        and a["ended_at"]
+        and finding.since
+        and finding.since - BESIDE <= a["ended_at"] <= (finding.until or a["ended_at"]) + BESIDE
     ]
     pauses = sorted(later - earlier for earlier, later in pairwise(ends))
     return pauses[len(pauses) // 2] if len(pauses) >= ENOUGH_PAUSES else timedelta(0)

@@ -2,7 +2,7 @@
 
 from analyzers.vocabulary import CRITICAL, FAILING, JOBMANAGER, SPARK_DRIVER, DataFrame, F, IfGiven, beside, event, first_of, rule
 from analyzers.vocabulary.aggregates import WORDS, agreed, earliest, failures
-from analyzers.vocabulary.workers import VICTIMS, WENT_ON, with_recovery
+from analyzers.vocabulary.workers import VICTIMS, WENT_ON, kubelets_words, passed_limit, with_recovery
 
 _DIAGNOSTICS = (
     r"((?:Pod terminated|Container (?:\[|\S+ (?:is running|marked|was|killed)|killed|released|from a bad)|The node was low|Current usage|"
@@ -32,6 +32,8 @@ _COUNTED = f"{{what}}; {{failures}} time(s)[[ since {{since}} UTC]]{WENT_ON}"
         "memory": f"A worker's container[[ ({{resource}})]] was killed for its memory[[ (exit code {{exit_code}})]]: {_COUNTED}",
         "virtual-memory": "YARN killed a worker's container[[ ({resource})]] for the virtual memory that it had reserved"
         f"[[ (exit code {{exit_code}})]]: {_COUNTED}",
+        "storage": "Kubernetes evicted {failures} worker(s)[[ ({resource})]] for what they had written to local disks[[, first at {since} "
+        f"UTC]]: {{why}}{WENT_ON}",
         "evicted": f"The cluster evicted a worker's container[[ ({{resource}})]][[ (exit code {{exit_code}})]]: {_COUNTED}",
         "fatal-error": f"A worker[[ ({{resource}})]] ended itself after a fatal error (exit code {{exit_code}}): {_COUNTED}",
         "": f"A worker's container[[ ({{resource}})]] was killed[[ (exit code {{exit_code}})]]: {_COUNTED}",
@@ -58,12 +60,14 @@ def container_killed(
     text = F.concat_ws("\n", "text", F.concat_ws("\n", "chain"))
     code = F.nullif(F.regexp_extract(text, _EXIT_CODE, 1), F.lit("")).cast("long")
     diagnosed = F.substring(F.nullif(F.regexp_extract(text, _DIAGNOSTICS, 1), F.lit("")), 1, WORDS)
-    rows = faults.withColumns({"_code": code, "_diagnosed": diagnosed})
+    why = kubelets_words(text)
+    rows = _dated(faults.withColumns({"_code": code, "_diagnosed": diagnosed, "why": why}))
     found = failures(
         rows,
         agreed("resource"),
         agreed("_code", "exit_code"),
         earliest("_diagnosed"),
+        earliest("why"),
         F.max(text).alias("_words"),
         F.max("attempt").alias("_last_attempt"),
         F.startswith(F.coalesce(F.max("role"), F.lit("")), F.lit("spark")).alias("_spark"),
@@ -78,9 +82,11 @@ def container_killed(
         {
             "what": F.coalesce("_diagnosed", "what"),
             "reason": first_of(
-                ("virtual-memory", words.rlike(_ADDRESS_SPACE)), ("memory", of_memory), ("evicted", words.rlike(_EVICTED)),
+                ("virtual-memory", words.rlike(_ADDRESS_SPACE)), ("memory", of_memory),
+                ("storage", passed_limit("why").isNotNull()), ("evicted", words.rlike(_EVICTED)),
                 ("fatal-error", F.col("exit_code") == 239), otherwise="killed",
             ),
+            "passed": passed_limit("why"),
             "setting": first_of(("spark.executor.memoryOverhead", ~flink), otherwise="taskmanager.memory.process.size"),
             "on_spark": first_of(("Spark", ~flink)),
             "on_yarn": first_of(("YARN", flink & F.col("_yarn"))),
@@ -90,6 +96,12 @@ def container_killed(
         }
     )  # fmt: skip
     return with_recovery(known, attempts, checkpoints=checkpoints)
+
+
+def _dated(rows: DataFrame) -> DataFrame:
+    """`rows` without those of no time (what kubectl shows of the same pods later) where a job has others; all have its first `why`."""
+    of_job = rows.groupBy("scope", "job").agg(F.bool_or(F.col("at").isNotNull()).alias("_dated"), F.min("why").alias("why"))
+    return beside(rows.drop("why"), of_job, "job").where(F.col("at").isNotNull() | ~F.col("_dated")).drop("_dated")
 
 
 def _kills(rows: DataFrame) -> DataFrame:

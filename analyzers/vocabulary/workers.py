@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.vocabulary.columns import first_of
@@ -19,6 +19,32 @@ WENT_ON = (
 _REMOTE = r"'[^'\n]*\[ ([^\s(\]]+)(?:\([^)\n]*\))? ?\] ?'"  # RemoteTransportException, 1.17+: '<address> [ <resource>(<host>:<port>) ] '
 _LOCATION = r"FAILED on (\S+) @ (\S+) \(dataPort"  # where the failed task ran
 _DEPLOYED_TO_IT = "recipient is unreachable|RecipientUnreachableException"  # logged by the JobManager, about the TaskManager it deployed to
+
+_KUBELETS_WORDS = (
+    r"(Usage of EmptyDir volume \"[^\"\n]{1,253}\" exceeds the limit \"[^\"\n]{1,40}\""
+    r"|Pod ephemeral local storage usage exceeds the total limit of containers \S+?(?=\.?(?:\s|$|\)))"
+    r"|Container \S{1,253} exceeded its local ephemeral storage limit \"[^\"\n]{1,40}\""
+    r"|The node was low on resource: [\w-]+|The node had condition: \[[^\]\n]{1,80}\]"
+    r"|Preempted (?:by|in order to admit)[^.\n]{1,120})"
+)
+"""Why the kubelet or the scheduler took a pod away. Source: pkg/kubelet/eviction/helpers.go, pkg/kubelet/preemption, schedule_one.go."""
+_LIMITS = (
+    (r"EmptyDir volume \"([^\"]+)\" exceeds the limit \"([^\"]+)\"", "volume $1 passed its sizeLimit $2"),
+    (r"Pod ephemeral .*limit of containers (\S+?)\.?$", "ephemeral storage of its containers passed $1"),
+    (r"Container (\S+) exceeded its .*limit \"([^\"]+)\"", "ephemeral storage of container $1 passed $2"),
+)
+"""A limit of the pod's own, in few words."""
+
+
+def kubelets_words(text: Column) -> Column:
+    """Why a pod was taken away, in the words of the kubelet or the scheduler, where `text` has them."""
+    return F.nullif(F.regexp_extract(text, _KUBELETS_WORDS, 1), F.lit(""))
+
+
+def passed_limit(words: str) -> Column:
+    """What of a pod passed which limit of its own, of the column `kubelets_words`; null where it was taken away for another reason."""
+    said = (F.when(F.rlike(words, F.lit(shape)), F.regexp_replace(words, f"^.*{shape}.*$", short)) for shape, short in _LIMITS)
+    return F.coalesce(*said)
 
 
 def lost_workers(faults: DataFrame, attempts: DataFrame | None = None) -> DataFrame:

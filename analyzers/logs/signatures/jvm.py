@@ -93,7 +93,7 @@ SIGNATURES = (
             "Preempted by ",
             "taint manager",
         ),
-        pattern=r"low on resource: (?P<resource_kind>[\w-]+)|reason[=:] Evicted|reason=Evicted|(?:Warning|Normal) +Evicted\b|"
+        pattern=r"low on resource: (?P<resource_kind>[\w-]+)|reason[=:] Evicted|reason=Evicted|(?:Warning|Normal) +Evicted\b(?: +pod/(?P<resource>[\w.-]{1,253}))?|"
         r"TaintManagerEviction|deletion by taint manager|Preempted by (?:a )?pod",
         where="line",
         sample=flink(
