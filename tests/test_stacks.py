@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from analyzers.derived.flow.rings import rings
 from analyzers.readers.log_scan import LogOptions, plan, scan
 from analyzers.states.recognise import states_of
+from analyzers.tables import STACK_SAMPLES
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 BUNDLES = sorted(path for path in (FIXTURES / "LAG509").glob("*/raw/*.*") if path.suffix != ".log")
@@ -44,6 +46,26 @@ def test_what_a_stack_waits_for(name: str, thread: str, waits: str, user_line: s
 def test_counted_goroutines_have_their_number() -> None:
     found = {row["thread"]: row["alike"] for row in rows(raw("quiet-go-counted"))}
     assert found["12 goroutines"] == 12
+
+
+def closed(text: str) -> list[tuple[str, int, int | None]]:
+    """Reason, threads in it and threads behind it of each ring."""
+    dump = {(str(row["thread"]), row["thread_id"]): {**STACK_SAMPLES.row(row), "moment": 1} for row in rows(text)}
+    return [(each["reason"], len(each["threads"]), each["behind"]) for each in rings({1: dump})]
+
+
+def test_a_queue_of_the_log_closes_a_ring() -> None:
+    text = raw("fires-log-ring")
+    assert closed(text) == [("log-ring", 2, 1)]
+    at_work = text.replace(
+        "at com.tidewise.audit.AuditStore.append(AuditStore.java:58)\n\t- waiting to lock <0x00000000e1a2b3c8>", "at x.y.Z.go(Z.java:1)", 1
+    )
+    assert closed(at_work.replace("BLOCKED (on object monitor)", "RUNNABLE", 1)) == [], "who empties the queue is slow, not caught"
+    worker = text.index('"AsyncAppender-Worker')
+    one = text[worker : text.index('"gauge-consumer-1"')]
+    assert closed(text + one.replace("AUDIT_ASYNC", "OTHER").replace("tid=0x00007f21d0451a20", "tid=0x00007f21d0451a99")) == [], (
+        "whose queue?"
+    )
 
 
 def test_a_panic_is_no_dump() -> None:

@@ -77,7 +77,7 @@ def _page_of(verdict: Verdict) -> str:
     return " ".join((_QUOTED.sub(" ", verdict.headline or verdict.says), *verdict.steps))
 
 
-_TOLD = 32
+_CLAUSE = 32
 """Letters in a row: a clause, more than a name that both have."""
 _QUOTED = re.compile(r"\([^()]*\)|: \w+(?:Exception|Error)\b.*")
 
@@ -105,7 +105,7 @@ def because_of_beside(verdict: Verdict, said: Said | None, program: Program, *, 
         return verdict
     stated = asks_of(verdict.headline or verdict.says)
     for quote in verdict.beside:
-        if _tells(verdict.says, quote.words):
+        if _repeats(verdict.says, quote.words):
             continue
         words = f"{quote.thrown}: {quote.words}" if quote.thrown else quote.words
         found = infer(words)
@@ -151,9 +151,9 @@ def lead(lines: Sequence[StandsOut]) -> tuple[StandsOut, str, tuple[str, ...]] |
     return best, f"{who[0].upper()}{who[1:]} {_clause(asks, words)}.", steps
 
 
-def _tells(says: str, words: str) -> bool:
-    """Whether a verdict tells the words of a line already, but for what stands around them there."""
-    return any(words[at : at + _TOLD] in says for at in range(len(words) - _TOLD + 1))
+def _repeats(says: str, words: str) -> bool:
+    """Whether a verdict says the words of a line already, but for what stands around them there."""
+    return any(words[at : at + _CLAUSE] in says for at in range(len(words) - _CLAUSE + 1))
 
 
 def _effect_of(found: Inference | None) -> str:

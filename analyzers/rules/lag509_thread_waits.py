@@ -21,7 +21,8 @@ _TOOLS = {
 @rule(
     "LAG509", title="A thread waits in the same place in every dump", cause="no-progress", stage="lag", severity=CRITICAL,
     says={
-        "deadlock": "{who} are in a deadlock: {ring}",
+        "deadlock": "{who} are in a deadlock: {ring}[[; behind them: {behind} thread(s) more]]",
+        "log-ring": "{who} are in a deadlock through the queue of the log: {ring}[[; behind them: {behind} thread(s) more]]",
         "lock": f"{{who}} wait{{s}} for a lock[[, {{lock}},]][[ which {{owner}} holds]][[ while it is in {{owner_call}}]]"
         f"[[ ({{owner_system}})]]"
         f"{_AT}, {_IN}{_LONG}{_LEFT}",
@@ -57,6 +58,7 @@ def thread_waits(
     """Per place: a deadlock and a held lock in any dump; else what all of several dumps show, a call in one only as information."""
     several = (F.col("dumps") >= many) | ((F.col("dumps") > 1) & (F.col("seconds") >= sure))
     twice, reason = F.col("dumps") > 1, F.col("reason")
+    dead = reason.isin("deadlock", "log-ring")
     blocks = reason.isin("call", "lock", "async-queue")
     stated = F.coalesce("waited_seconds", F.lit(0.0))
     of_kafka = (F.col("loop") == "consumer") | (F.col("system") == "Kafka")
@@ -66,12 +68,12 @@ def thread_waits(
     shown_once = stays | sent | held | (stated >= lasting) | (reason == "event-loop")
     unnamed = (F.col("named") == 0) & ~shown_once & ~(twice & (F.col("seconds") >= lasting))
     severity = first_of(
-        ("critical", (reason == "deadlock") | stays | sent | held | ((reason == "async-queue") & F.col("_expires"))),
+        ("critical", dead | stays | sent | held | ((reason == "async-queue") & F.col("_expires"))),
         ("critical", blocks & several & (F.col("named") > 0) & (stated == 0)),
         ("warning", (reason == "lock") | (reason == "async-queue") | twice | (stated >= lasting)),
         otherwise="info",
     )
-    open_ = (F.col("dumps") == 1) & (reason != "deadlock") & (stated < lasting) & F.col("left_at").isNull()
+    open_ = (F.col("dumps") == 1) & ~dead & (stated < lasting) & F.col("left_at").isNull()
     one = F.col("subtask").isNotNull() & F.col("task").isNotNull()
     many_more = (F.size("threads") > 3) | (F.col("alike") > F.size("threads"))
     names = F.array_join(F.concat(F.slice("threads", 1, 3), F.when(many_more, F.array(F.lit("…"))).otherwise(F.array())), ", ")
@@ -82,8 +84,8 @@ def thread_waits(
     expires = failed.distinct().withColumn("_expires", F.lit(True))
     thread_waits = thread_waits.join(expires, "scope", "left").withColumn("_expires", F.coalesce("_expires", F.lit(False)))
     rows = thread_waits.where(
-        (~unnamed | (reason == "deadlock"))
-        & (blocks | (reason == "deadlock") | (twice & (reason != "native")) | shown_once | (reason == "undrained"))
+        (~unnamed | dead)
+        & (blocks | dead | (twice & (reason != "native")) | shown_once | (reason == "undrained"))
         & ((reason != "native") | stays)
     ).withColumns(
         {

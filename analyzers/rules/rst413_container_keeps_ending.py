@@ -68,10 +68,10 @@ def container_keeps_ending(
         otherwise="warning",
     )
     events = log_events.where(event("pod-evicted")).select(
-        "scope", F.col("resource").alias("pod"), kubelets_words(F.col("text")).alias("_told")
+        "scope", F.col("resource").alias("pod"), kubelets_words(F.col("text")).alias("_event")
     )
-    told = events.groupBy("scope", "pod").agg(F.min("_told").alias("_told"))
-    seen = beside(pod_containers, told, "pod").withColumn("why", F.coalesce(kubelets_words(F.col("message")), "_told", "message"))
+    by_pod = events.groupBy("scope", "pod").agg(F.min("_event").alias("_event"))
+    seen = beside(pod_containers, by_pod, "pod").withColumn("why", F.coalesce(kubelets_words(F.col("message")), "_event", "message"))
     rows = seen.withColumn("_reason", reason).where(F.col("_reason").isNotNull())
     rows = rows.withColumns(
         {

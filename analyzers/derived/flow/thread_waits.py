@@ -7,12 +7,12 @@ a lock that such a thread wants, and that stands in one call of its own code or 
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from analyzers.derived.flow.rings import MOST_NAMES, rings
 from analyzers.logs.matching.expressions import expression
 from analyzers.tables import THREAD_WAITS, Row
 
@@ -37,7 +37,6 @@ _SERVES = expression(
 """Threads that answer requests: that one waits for a database when it is looked at is its work."""
 _ASYNC_QUEUE = "AsyncWaitOperator.addToWorkQueue"
 """A task that is there has as many asynchronous calls open as its capacity allows, and none of them completes."""
-_MOST_NAMES = 8
 _LONG = 60.0
 """Seconds that a dump states: what passes at all has passed by then."""
 _BLOCKS_A_LOOP = ("socket", "connect", "resolve", "future", "process", "sleep", "lock", "running", "native")
@@ -54,9 +53,10 @@ def thread_waits(tables: Tables) -> list[Row]:
         dumps: dict[int, dict[tuple[str, str | None], Row]] = defaultdict(dict)
         for row in rows:
             dumps[row["moment"]].setdefault((row["thread"], row["thread_id"]), row)
-        rings = _deadlocks(dumps)
-        out += [_row(scope, values) for values in rings]
-        caught = {name for values in rings for name in values["threads"]}
+        closed = rings(dumps)
+        out += [_row(scope, values) for values in closed]
+        caught = {name for values in closed for name in values["threads"]}
+        caught |= {row["thread"] for dump in dumps.values() for row in dump.values() if row["owner"] in caught}  # counted with the ring
         left = _left_at(scope, tables.get("log_events", ()))
         stands = []
         for own in _of_threads(dumps):
@@ -144,7 +144,7 @@ def _without_queue(stands: _Stands) -> tuple[_Stands, list[dict[str, Any]]]:
         own = next((each for each in behind if each["user_line"]), None)
         caught |= {id(each) for each in (*heads, *behind)}
         rows.append({
-            **max(heads, key=lambda each: each["waited_seconds"] or 0.0), "threads": [each["threads"][0] for each in heads][:_MOST_NAMES],
+            **max(heads, key=lambda each: each["waited_seconds"] or 0.0), "threads": [each["threads"][0] for each in heads][:MOST_NAMES],
             "user_frame": own and own["user_frame"], "user_line": own and own["user_line"], "named": len(heads),
             "alike": sum(each["alike"] for each in heads), "behind": sum(each["alike"] for each in behind),
         })  # fmt: skip
@@ -225,44 +225,12 @@ def _together(alike: Sequence[tuple[list[Row], dict[str, Any]]]) -> dict[str, An
     names = sorted(values["threads"][0] for _, values in alike)
     return {
         **most,
-        "threads": names[:_MOST_NAMES],
+        "threads": names[:MOST_NAMES],
         "named": sum(values["named"] for _, values in alike),
         "alike": sum(values.get("alike") or 1 for _, values in alike),
         "waited_seconds": max((values["waited_seconds"] for _, values in alike if values.get("waited_seconds") is not None), default=None),
         "subtask": most.get("subtask") if len({values.get("subtask") for _, values in alike}) == 1 else None,
     }
-
-
-def _deadlocks(dumps: Mapping[int, Mapping[tuple[str, str | None], Row]]) -> list[dict[str, Any]]:
-    """Rings of threads each of which waits for a lock that the next one holds."""
-    found: dict[tuple[str, ...], list[Row]] = defaultdict(list)
-    for _, dump in sorted(dumps.items()):
-        by_name = {name: row for (name, _), row in dump.items()}
-        for name in by_name:
-            ring = [name]
-            while (owner := by_name[ring[-1]]["owner"]) in by_name and owner not in ring:
-                ring.append(owner)
-            if owner == name and name == min(ring):
-                found[tuple(ring)].append(by_name[name])
-    out = []
-    for around, rows in found.items():
-        ring = list(around)
-        last = rows[-1]
-        by_name = {name: row for (name, _), row in dumps[last["moment"]].items()}
-        words = "; ".join(f"{name} waits for {_short(by_name[name]['lock'])} in {by_name[name]['call']}" for name in ring)
-        task = next((by_name[name] for name in ring if by_name[name]["task"]), last)
-        out.append({
-            "reason": "deadlock", "threads": ring[:_MOST_NAMES], "task": task["task"], "subtask": task["subtask"],
-            "parallelism": task["parallelism"], "named": len(ring), "call": last["call"], "user_frame": last["user_frame"],
-            "user_line": last["user_line"], "lock": last["lock"], "owner": last["owner"], "ring": words, "seen": len(rows),
-            "dumps": len(rows), "since": rows[0]["captured_at"], "captured_at": last["captured_at"],
-            "file": last["file"], "line": last["line"],
-        })  # fmt: skip
-    return out
-
-
-def _short(name: str | None) -> str:
-    return re.split(r"[.]", name)[-1] if name else "a lock"
 
 
 def _row(scope: str, values: Mapping[str, Any]) -> Row:
