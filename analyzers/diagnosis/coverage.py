@@ -112,6 +112,7 @@ ABSENT: Mapping[str, str] = {
     "pod_containers": "no view of a pod was given (kubectl)",
     "query_batches": "no progress of a query was given",
     **dict.fromkeys(_of(metrics), "no metrics were given"),
+    "replication_slots": "no replication slots of PostgreSQL were given (psql)",
     "connector_configs": "no configuration of a connector was given",
 }
 """Why a table is missing, in the words of *not checked*."""

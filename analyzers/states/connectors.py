@@ -1,6 +1,7 @@
 """What Kafka Connect's REST interface answers about connectors. A failed task is read as the lines that its worker logs for the same.
 
-Of a configuration the settings are kept that decide what becomes of a record: tolerance, dead letters, converters, topics.
+Of a configuration the settings are kept that decide what becomes of a record: tolerance, dead letters, converters, topics; and of a
+source of changes what lets its position go on.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ SIGNS = (b'"worker_id"',)
 CONFIG_SHAPE = "connector configuration"
 CONFIG_SIGNS = (b'"connector.class"',)
 _KEPT = expression(
-    r"(?:errors\..*|topics(?:\.regex)?|(?:key|value)\.converter(?:\.schema\.registry\.url|\.schemas\.enable)?|connector\.class|tasks\.max)$"
+    r"(?:errors\..*|topics(?:\.regex)?|(?:key|value)\.converter(?:\.schema\.registry\.url|\.schemas\.enable)?|connector\.class|tasks\.max"
+    r"|slot\.name|heartbeat\.interval\.ms|heartbeat\.action\.query)$"
 )
 _ASKED = expression(r"/connectors/(?P<name>[^/\s?\"']+)(?:/config)?")
 _MOST_DEPTH = 4

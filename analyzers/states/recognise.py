@@ -24,6 +24,7 @@ from analyzers.states import (
     prometheus,
     python_stacks,
     query_progress,
+    replication_slots,
     thread_dumps,
     unread_stacks,
 )
@@ -57,6 +58,7 @@ SHAPES = (
     Shape(kafka_tools.TOPIC_SHAPE, kafka_tools.SIGNS, kafka_tools.read_topics),
     Shape(kafka_tools.TOPIC_SHAPE, kafka_tools.END_SIGNS, kafka_tools.read_ends, kafka_tools.END_GLANCE),
     Shape(kafka_transactions.SHAPE, kafka_transactions.SIGNS, kafka_transactions.read),
+    Shape(replication_slots.SHAPE, replication_slots.SIGNS, replication_slots.read),
     Shape(keyed_records.SHAPE, keyed_records.SIGNS, keyed_records.read, keyed_records.GLANCE),
     Shape(flink_rest.SHAPE, flink_rest.SIGNS, flink_rest.read),
     Shape(kubernetes.SHAPE, kubernetes.SIGNS, kubernetes.read),
