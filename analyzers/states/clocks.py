@@ -13,7 +13,10 @@ _UNIX = expression(
     r"(?:(?P<d2>\d{1,2}) +)?(?:(?P<y1>\d{4}) +)?(?P<clock>\d\d:\d\d:\d\d)(?: [AP]M)?"
     r"(?: (?P<zone>[A-Z]{1,5}|[+-]\d{4}))?(?: (?P<y2>\d{4}))?\s*$"
 )
-_ISO = expression(r"^[\s#=-]*(?:[\w ]{0,20}: ?)?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)? ?(Z|UTC|[+-]\d\d(?::?\d\d)?)?[\s=#-]*$")
+_ISO = expression(
+    r"^[\s#=-]*(?:[\w ]{0,20}: ?)?(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d(?::\d\d)?)(?:[.,]\d+)? ?"
+    r"(Z|UTC|[+-]\d\d(?::?\d\d)?)?[\s=#-]*$"
+)
 _CLOCK = expression(r"^[\s#=-]*(?P<h>[01]?\d|2[0-3]):(?P<m>[0-5]\d)(?::(?P<s>[0-5]\d))?(?: ?(?:UTC|Z))?[\s=#-]*$")
 _COMMAND = expression(
     r"(?<=\S)\s{1,4}(?:[#$>%]\s{0,2})?(?:[\w./~-]{0,80}/)?(?:kafka-(?:consumer-groups|topics|configs|transactions|log-dirs|get-offsets|acls"

@@ -93,7 +93,8 @@ SIGNATURES = (
             "Preempted by ",
             "taint manager",
         ),
-        pattern=r"low on resource: (?P<resource_kind>[\w-]+)|reason[=:] Evicted|reason=Evicted|(?:Warning|Normal) +Evicted\b(?: +pod/(?P<resource>[\w.-]{1,253}))?|"
+        pattern=r"low on resource: (?P<resource_kind>[\w-]+)|reason[=:] Evicted|reason=Evicted|"
+        r"(?:Warning|Normal) +Evicted\b(?: +pod/(?P<resource>[\w.-]{1,253}))?|"
         r"TaintManagerEviction|deletion by taint manager|Preempted by (?:a )?pod",
         where="line",
         sample=flink(
