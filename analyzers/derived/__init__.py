@@ -9,6 +9,7 @@ from analyzers.derived.checkpoints.checkpoint_series import checkpoint_series
 from analyzers.derived.checkpoints.split_audit import split_audit
 from analyzers.derived.checkpoints.unread_partitions import unread_partitions
 from analyzers.derived.flow.bottlenecks import bottlenecks, has_shares
+from analyzers.derived.flow.marks_apart import marks_apart
 from analyzers.derived.flow.marks_at_minimum import marks_at_minimum
 from analyzers.derived.flow.metric_troubles import metric_troubles
 from analyzers.derived.flow.query_batches import query_batches
@@ -95,6 +96,8 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
     if "metric_samples" in out:
         out["metric_troubles"] = metric_troubles(out)
         out["marks_at_minimum"] = marks_at_minimum(out)
+        if apart := marks_apart(out):
+            out["watermark_holders"] = [*out.get("watermark_holders", ()), *apart]
     if batches := query_batches(out):
         out["query_batches"] = batches
     if "faults" in out:

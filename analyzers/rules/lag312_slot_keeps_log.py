@@ -1,5 +1,7 @@
 """LAG312: a replication slot of PostgreSQL keeps the database's log, as its reader is gone or confirms nothing."""
 
+from typing import Any
+
 from analyzers.vocabulary import ANY, CRITICAL, Column, DataFrame, F, IfGiven, beside, first_of, found, rule
 
 _KEPT = "[[{kept_shown} of WAL]][[ (wal_status {status})]]"
@@ -41,6 +43,7 @@ def slot_keeps_log(
     latest = ("active", "wal_status", "restart_lsn", "confirmed_lsn", "restart_bytes", "end_bytes", "kept_bytes", "database")
     behind = F.greatest("kept_bytes", F.col("end_bytes") - F.col("restart_bytes"), F.col("end_bytes") - F.col("confirmed_bytes"))
     rows = replication_slots.where(F.col("plugin").isNotNull() | F.col("database").isNotNull() | F.col("confirmed_lsn").isNotNull())
+    newest = {name: F.max_by(name, F.when(F.col(name).isNotNull(), F.col("moment"))) for name in latest}
     looks = found(
         rows.withColumn("_behind", behind),
         "slot",
@@ -51,7 +54,7 @@ def slot_keeps_log(
             F.concat(F.lit("confirmed_flush_lsn "), "confirmed_lsn"), F.concat(F.lit("wal_status "), "wal_status"),
         ),
         file=F.col("file"),
-        **{name: F.max_by(name, F.when(F.col(name).isNotNull(), F.col("moment"))) for name in latest},
+        **dict[str, Any](newest),
         _kept=F.max_by("_behind", F.when(F.col("_behind").isNotNull(), F.col("moment"))),
         _looks=F.count_distinct("moment"),
         _places=F.count_distinct("restart_lsn"),

@@ -122,7 +122,7 @@ def producer_fenced(
     # Flink's ids end with the subtask and a number
     of_flink = F.coalesce(F.col("transactional_id").rlike(r"-\d+-\d+$"), F.lit(False))
     alone = F.col("given_up").isNull() & ~F.coalesce(F.col("_of_job") | F.col("_of_job_too") | of_flink, F.lit(True)) & ~own & ~two
-    given_up = F.concat(F.lit("a commit was given up because "), F.coalesce("_because", F.lit("it met an error")))
+    because = F.concat(F.lit("a commit was given up because "), F.coalesce("_because", F.lit("it met an error")))
     return both.withColumns(
         {
             "reason": first_of(
@@ -144,7 +144,7 @@ def producer_fenced(
             "aborted_at": F.date_format(before, "yyyy-MM-dd HH:mm:ss"),
             "others_aborted": F.when(~own, F.array_join("_aborted", ", ")),
             "failures": F.coalesce("failures", "given_up"),
-            "what": F.coalesce("what", given_up),
+            "what": F.coalesce("what", because),
             "lost_commits": F.when((F.col("given_up") > 0) & ~again, F.col("given_up")),
             "since": F.least("since", "_lost_since"),
             "until": F.greatest("until", "_lost_until"),

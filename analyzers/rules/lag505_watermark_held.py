@@ -17,19 +17,19 @@ _OF_SQL = r"\w\[\d+\]|KafkaSource-|TableSourceScan"
 @rule(
     "LAG505", title="One reader holds the watermark, or pushes it ahead of the clock", cause="no-progress", stage="lag", severity=CRITICAL,
     says={
-        "idle-split": f"{HELD}[[ for {{held_seconds}} s]]: it gets no records[[ ({{silent}} never gave one since the job started)]]. "
+        "idle-split": f"{HELD}[[ for {{held_shown}}]]: it gets no records[[ ({{silent}} gives none)]]. "
         f"{STOPPED}{UNUSED}",
         "reader-without-split": f"{HELD}, which has no split to read: there are fewer partitions than readers. {STOPPED}{UNUSED}",
         "silent-source": "{task} gives no watermark at all, and what joins it with another source gets none: windows, joins over time and "
         "timers behind it do not fire",
-        "empty-source": "{task} has read no record[[ for {held_seconds} s]][[ from topic {topic}]] and gives no watermark: none gets "
+        "empty-source": "{task} has read no record[[ for {held_shown}]][[ from topic {topic}]] and gives no watermark: none gets "
         "past what joins it with another source[[: {stopped} write nothing, though records reach them]]",
-        "behind": f"{HELD}, which is {{held_seconds}} s behind the other readers and still reads[[; windows and timers of {{stopped}} "
+        "behind": f"{HELD}, which is {{held_shown}} behind the other readers and still reads[[; windows and timers of {{stopped}} "
         f"wait for it]]{UNUSED}",
-        "future-timestamp": "The watermark of {holders} is {held_seconds} s ahead of the clock: a record has a wrong time, and records "
-        f"after it count as late[[; {{late_records}} records were dropped as late]]{UNUSED}",
+        "future-timestamp": "The watermark of {holders} is {held_shown} ahead of the clock[[, at {mark_shown} UTC]]: a record has a wrong "
+        f"time, and records after it count as late[[; {{late_records}} records were dropped as late]]{UNUSED}",
     },
-    next_command="curl -s http://JOBMANAGER:8081/jobs/{job}/vertices/{vertex}/watermarks",
+    next_command="curl -s http://JOBMANAGER:8081/jobs/{job_or}/vertices/{vertex_or}/watermarks",
 )  # fmt: skip
 def watermark_held(
     watermark_holders: DataFrame,
@@ -58,7 +58,8 @@ def watermark_held(
         host=agreed("host"),
         resource=agreed("resource"),
         held_seconds=F.max("held_seconds"),
-        late_records=F.max(F.when(F.col("late_records") > 0, F.col("late_records"))),
+        mark_shown=F.date_format(F.timestamp_millis(F.max("watermark")), "yyyy-MM-dd HH:mm:ss"),
+        late_records=F.max(F.when(F.col("late_records") > 0, F.col("late_records"))).cast("long"),
         silent=_all("partitions"),
         _nothing=F.bool_or(F.col("downstream").isNull()),
         _waiting=_all("event_time"),
@@ -72,6 +73,8 @@ def watermark_held(
             "idle_setting": first_of(
                 ("SET 'table.exec.source.idle-timeout' = '10 s'", sql), otherwise="WatermarkStrategy.withIdleness(Duration.ofSeconds(10))"
             ),
+            "job_or": F.coalesce("job", F.lit("JOB")),
+            "vertex_or": first_of((F.col("vertex"), F.col("vertex").rlike("^[0-9a-f]{32}$")), otherwise="VERTEX"),
             "silent_or_topic": F.coalesce(F.concat(F.lit("topic "), "topic"), F.lit("its topic")),
             "first_stopped": F.when(matters, F.regexp_extract(F.element_at(F.col("_waiting"), 1), r"^(.*?)(?: -> .*)?$", 1)),
             "severity": first_of(("critical", surely & matters), otherwise="warning"),

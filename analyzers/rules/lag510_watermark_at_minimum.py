@@ -19,7 +19,7 @@ _OF_BEAM = "a timestamp policy that moves on for idle partitions (withLogAppendT
     says={
         "empty-partitions": f"{_NONE}. {{named}} hold no record, or get none: a reader of an empty partition gives no watermark, and the "
         "lowest one counts",
-        "idle-subtasks": f"{_NONE}. Source subtask(s) {{silent_shown}} read nothing and give no watermark, and the lowest one counts",
+        "idle-subtasks": f"{_NONE}. Source subtask(s) {{silent_shown}} give no watermark, and the lowest one counts",
         "alignment": "Watermark alignment pauses {operator}[[ of job {job_name}]]: {silent_shown} gives no watermark[[ for {minutes} "
         "min]], and the group waits for it; {records_shown} records wait there",
         "stands": f"{_NONE}: windows, joins over time and timers behind it never fire",

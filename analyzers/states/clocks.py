@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from typing import NamedTuple
 
@@ -28,10 +29,11 @@ _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 
 
 class Clock(NamedTuple):
-    """A moment, or only a time of day (seconds since midnight)."""
+    """A moment, or only a time of day (seconds since midnight). `zoned`: it names its zone; else UTC is assumed."""
 
     at: datetime | None = None
     of_day: float | None = None
+    zoned: bool = False
 
 
 def clock_of(line: str) -> Clock | None:
@@ -50,7 +52,7 @@ def clock_of(line: str) -> Clock | None:
             offset = _ZONES.get(zone, 0) if zone[0] not in "+-" else int(zone[:3]) * 60 + int(zone[0] + zone[3:])
             try:
                 local = datetime(int(year), _MONTHS.index(m["month"]) + 1, int(day), hours, minutes, seconds, tzinfo=timezone.utc)
-                return Clock(local - timedelta(minutes=offset))
+                return Clock(local - timedelta(minutes=offset), zoned=m["zone"] is not None)
             except (ValueError, OverflowError):  # the first and the last day of all have no other zone
                 return None
         return Clock(of_day=hours * 3600 + minutes * 60 + seconds)
@@ -58,9 +60,23 @@ def clock_of(line: str) -> Clock | None:
         zone = (m[3] or "+00:00").replace("Z", "+00:00").replace("UTC", "+00:00")
         zone += ":00" if len(zone) == 3 else ""
         try:
-            return Clock(datetime.fromisoformat(f"{m[1]}T{m[2]}{zone}").astimezone(timezone.utc))
+            return Clock(datetime.fromisoformat(f"{m[1]}T{m[2]}{zone}").astimezone(timezone.utc), zoned=m[3] is not None)
         except (ValueError, OverflowError):
             return None
     if m := _CLOCK.match(line):
         return Clock(of_day=int(m["h"]) * 3600 + int(m["m"]) * 60 + int(m["s"] or 0))
     return None
+
+
+class Clocks:
+    """The lines of a text that say the time, asked for one place after the other."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._lines, self._seen, self._at = lines, 0, Clock()
+
+    def before(self, line: int) -> Clock:
+        """What the last such line before `line` says."""
+        for number in range(self._seen, line):
+            self._at = clock_of(self._lines[number]) or self._at
+        self._seen = max(self._seen, line)
+        return self._at

@@ -22,7 +22,7 @@ SIGNS = (
     b"Metadata for ", b"TOTAL-LAG",
 )  # fmt: skip
 END_SIGNS = (b"get-offsets", b"GetOffsetShell", b":0:", b":1:")
-END_GLANCE = re.compile(rb"get-offsets|GetOffsetShell|(?m:^[A-Za-z0-9._-]{1,249}:\d{1,5}:\d{1,18}\s*$)")
+END_GLANCE = re.compile(rb"get-offsets|GetOffsetShell|(?m:^[A-Za-z0-9._-]{1,249}:\d{1,5}:\d{1,18}(?:\s*\|\s*\d{1,18})?\s*$)")
 """Many a log holds ``:0:`` somewhere; few have such a line."""
 
 _OFFSETS = expression(r"^\s*(?:GROUP\s+)?TOPIC\s+PARTITION\s+(?:LEADER-EPOCH\s+)?CURRENT-OFFSET\b")
@@ -45,7 +45,7 @@ _PARTITION = expression(
     r"^\s*Topic: ?(?P<topic>\S+)\s+Partition: ?(?P<partition>\d+)\s+Leader: ?(?P<leader>none|-?\d+)\s+Replicas: ?(?P<replicas>[\d,]*)\s+"
     r"Isr: ?(?P<isr>[\d,]*)(?:\s+Offline: ?(?P<offline>[\d,]+))?"
 )
-_END = expression(r"^(?P<topic>[A-Za-z0-9._-]{1,249}):(?P<partition>\d{1,5}):(?P<end>\d{1,18})\s*$")
+_END = expression(r"^(?P<topic>[A-Za-z0-9._-]{1,249}):(?P<partition>\d{1,5}):(?P<end>\d{1,18})(?:\s*\|\s*(?P<later>\d{1,18}))?\s*$")
 _MOST_PARTITIONS = BUDGET.group_partitions
 _KCAT = expression(r"^Metadata for .* \(from broker ")
 _KCAT_TOPIC = expression(r"^\s*topic \"(?P<topic>[^\"]+)\" with \d+ partitions:")
@@ -211,19 +211,25 @@ def _members(lines: Sequence[str], at: int, paste: _Paste) -> tuple[State, int]:
 
 
 def read_ends(text: Text) -> Iterator[State]:
-    """The lines of ``kafka-get-offsets``: topic:partition:offset, at least two of one topic below each other."""
-    rows: list[tuple[int, str, int, int]] = []
+    """The lines of ``kafka-get-offsets``: topic:partition:offset, two or more of one topic; beside them, perhaps, a later look."""
+    rows: list[tuple[int, re.Match[str]]] = []
     for number, line in enumerate((*text.lines, "")):
         m = _END.match(line)
-        if m is not None and (not rows or rows[-1][1] == m["topic"]):
-            rows.append((number, m["topic"], int(m["partition"]), int(m["end"])))
+        if m is not None and (not rows or rows[-1][1]["topic"] == m["topic"]):
+            rows.append((number, m))
             continue
         if len(rows) > 1:
-            state = State(TOPIC_SHAPE, rows[0][0], rows[-1][0] + 1)
-            for at, topic, partition, end in rows[:_MOST_PARTITIONS]:
-                state.add("pasted_partitions", {"topic": topic, "partition": partition, "high_watermark": end, "line": at + 1})
-            yield state
-        rows = [(number, m["topic"], int(m["partition"]), int(m["end"]))] if m is not None else []
+            looks = ("end", "later") if all(each["later"] for _, each in rows) else ("end",)
+            yield from (_ends(rows[:_MOST_PARTITIONS], look) for look in looks)
+        rows = [(number, m)] if m is not None else []
+
+
+def _ends(rows: Sequence[tuple[int, re.Match[str]]], look: str) -> State:
+    state = State(TOPIC_SHAPE, rows[0][0], rows[-1][0] + 1)
+    for at, m in rows:
+        values = {"topic": m["topic"], "partition": int(m["partition"]), "high_watermark": int(m[look]), "line": at + 1}
+        state.add("pasted_partitions", values)
+    return state
 
 
 # topics ----------------------------------------------------------------------------------------------------------------------

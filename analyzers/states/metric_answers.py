@@ -12,6 +12,7 @@ from typing import Any
 
 from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
+from analyzers.states.clocks import Clocks
 from analyzers.states.metric_store import Sample, Store, moment_of
 from analyzers.states.state import Document, State, Text
 
@@ -21,7 +22,9 @@ _SUM = expression(r"\(Sum\)|\bSum\b|\bSUM\b")
 _PAIR = expression(r"\b([A-Za-z_]\w*)=(\S+)")
 _PROPERTY = expression(r"[:,]([\w-]+)=(\"[^\"]*\"|[^,]*)")
 _OF_SUBTASK = expression(r"^(?:(?P<subtask>\d+)\.)?(?P<name>[\w.:() -]+)$")
-_PATH = expression(r"/jobs/(?P<job>[^/\s?]+)(?:/vertices/(?P<vertex>[^/\s?]+))?")
+_PATH = expression(r"/jobs/(?P<job>[^/\s?]+)(?:/vertices/(?P<vertex>[^/\s?]+)(?:/subtasks/(?P<subtask>\d{1,5})/)?)?")
+_EACH = expression(r"(?<=/subtasks/)\$\{?\w{1,40}\}?(?=/)")
+"""A variable of a loop over subtasks."""
 _MOST_POINTS = BUDGET.metric_points
 Point = tuple[datetime | None, float]
 Found = tuple[str, dict[str, str], list[Point]]
@@ -29,15 +32,21 @@ Found = tuple[str, dict[str, str], list[Point]]
 
 def read(text: Text) -> Iterator[State]:
     """Every answer that holds metrics."""
+    clocks = Clocks(text.lines)
+    asked, end, answers = "", -1, 0
     for document in text.documents:
-        asked = "\n".join(text.lines[max(0, document.first - 3) : document.first])
-        store, state = Store(), State(SHAPE, document.first, document.last)
+        clock = clocks.before(document.first)
+        stated = clock.at if clock.zoned else None
+        if document.first != end or not asked:  # one command prints several answers, in a loop
+            asked, answers = "\n".join(text.lines[max(0, document.first - 3) : document.first]), -1
+        end, answers = document.last, answers + 1
+        store, state = Store(), State(SHAPE, document.first, document.last, at=clock.at)
         number = 0
-        for name, labels, points in _found(document.value, asked):
+        for name, labels, points in _found(document.value, _EACH.sub(str(answers), asked)):
             number += 1
             store.begin(number, name, labels)
             for at, value in points[:_MOST_POINTS]:
-                store.add(number, Sample(0, at, None, value, document.first + 1))
+                store.add(number, Sample(0, at or stated, None, value, document.first + 1))
         store.into([state])
         if document.cut:
             state.trouble = "ends in the middle of its JSON"
@@ -153,15 +162,15 @@ def _of_jolokia(answers: Sequence[Mapping[str, Any]]) -> Iterator[Found]:
 
 
 def _of_flink(value: Sequence[Any], asked: str) -> Iterator[Found]:
-    """`/jobs/ID/vertices/ID/subtasks/metrics`, `…/metrics`, `…/watermarks`: a list of ids and values, of a vertex that the path names."""
+    """`/jobs/ID/vertices/ID/subtasks/metrics`, `…/metrics`, `…/watermarks`: ids with values, or sums, of what the path names."""
     items = [e for e in value if isinstance(e, Mapping)]
-    if not items or not all({"id", "value"} <= e.keys() and isinstance(e["id"], str) for e in items):
+    if not items or not all(isinstance(e.get("id"), str) and ("value" in e or "sum" in e) for e in items):
         return
     paths = list(_PATH.finditer(asked))
     whose = {k: v for k, v in paths[-1].groupdict().items() if v and not v.startswith(":")} if paths else {}
-    labels = {name: whose[key] for name, key in (("job_id", "job"), ("task_id", "vertex")) if key in whose}
+    labels = {name: whose[key] for name, key in (("job_id", "job"), ("task_id", "vertex"), ("subtask_index", "subtask")) if key in whose}
     for each in items:
-        m, number = _OF_SUBTASK.match(each["id"]), _number(each["value"])
+        m, number = _OF_SUBTASK.match(each["id"]), _number(each.get("value", each.get("sum")))
         if m is not None and number is not None:
             operator, _, name = m["name"].rpartition(".")
             own = {"subtask_index": m["subtask"]} if m["subtask"] else {}

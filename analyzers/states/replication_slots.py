@@ -56,7 +56,8 @@ def read(text: Text) -> Iterator[State]:
 
 def _aligned(lines: Sequence[str], head: int) -> tuple[list[tuple[dict[str, str], int]], int]:
     names = [cell.strip() for cell in lines[head][:_LONGEST].split("|")]
-    rows, at = [], head + 2
+    rows: list[tuple[dict[str, str], int]] = []
+    at = head + 2
     while at < len(lines) and len(rows) < _MOST_ROWS:
         cells = [cell.strip() for cell in lines[at][:_LONGEST].split("|")]
         if len(cells) != len(names):

@@ -246,6 +246,7 @@ PASTED_PARTITIONS = table(
 topic string topic
 partition long partition
 high_watermark long log end offset; null if only its existence was shown
+moment long number of the look, in the order of the text
 file string file that holds it
 line long line of it
 """,

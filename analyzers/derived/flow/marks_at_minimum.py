@@ -65,14 +65,14 @@ def _of_job(scope: str, job: str | None, own: Sequence[Series], tables: Tables) 
         paused, holders, waiting_records = aligned
         newest = holders[-1][-1]
         yield {
-            "scope": scope, "job": _job_id(scope, job, tables), "as_of": newest["at"], "at": newest["at"],
+            "scope": scope, "job": job_id(scope, job, tables), "as_of": newest["at"], "at": newest["at"],
             "job_name": job if job and not _HEX.fullmatch(job) else None, "operator": paused, "reason": "alignment",
             "subtasks": len(holders), "of_subtasks": len(holders), "records": waiting_records, "sure": True,
             "age_seconds": _age(scope, job, stuck, own, 0, 0, tables), "silent": sorted({_named(s) for s in holders}),
             "text": shown(newest), "file": newest["file"], "line": newest["line"],
         }  # fmt: skip
         return
-    reads, rate = _read(own, vertices)
+    reads, rate = read_by_job(own, vertices)
     if not reads and not rate:
         return  # nothing to read, or unknown
     waiting = list(_waiting(own, marks, vertices))
@@ -81,11 +81,11 @@ def _of_job(scope: str, job: str | None, own: Sequence[Series], tables: Tables) 
     name, series, written, sure = max(waiting, key=lambda each: (each[3], each[2] == 0, len(each[1])))
     age = _age(scope, job, stuck, own, reads, rate, tables)
     silent = _silent(own)
-    topic, partitions = _empty_partitions(scope, tables)
+    topic, partitions = empty_partitions(scope, tables)
     surely = bool(_SURELY.search(_split(name or ""))) or (sure and bool(partitions or silent))
     newest = max(series, key=lambda s: (s[-1]["moment"], s[-1]["line"]))[-1]
     yield {
-        "scope": scope, "job": _job_id(scope, job, tables), "as_of": newest["at"], "at": newest["at"],
+        "scope": scope, "job": job_id(scope, job, tables), "as_of": newest["at"], "at": newest["at"],
         "job_name": job if job and not _HEX.fullmatch(job) else None, "operator": name,
         "reason": "empty-partitions" if partitions else "idle-subtasks" if silent else "stands",
         "subtasks": len(series), "of_subtasks": len(series), "records": reads or rate, "written": written, "sure": surely,
@@ -146,7 +146,7 @@ def _waiting(
         if (
             by_name
             or (name in late and not _CLOCK_OF_MACHINE.search(_split(name)))
-            or (came and written == 0 and _GROUPS.search(_split(name)))
+            or (came != 0 and written == 0 and _GROUPS.search(_split(name)))
         ):
             yield name, series, written, bool(by_name or written == 0)
 
@@ -187,7 +187,7 @@ def _total(own: Sequence[Series], operator: str, kind: str) -> float | None:
     return None
 
 
-def _read(own: Sequence[Series], vertices: Sequence[Row]) -> tuple[float, float]:
+def read_by_job(own: Sequence[Series], vertices: Sequence[Row]) -> tuple[float, float]:
     """Records that the job read, and how many each second; what does not grow from sample to sample is not read."""
     known = meanings()
     counters = [s for s in own if known[s[-1]["counts"]].kind == "read" or (known[s[-1]["counts"]].kind == "written" and _of_source(s))]
@@ -237,10 +237,11 @@ def _silent(own: Sequence[Series]) -> list[str]:
     return sorted({number for s in held if (number := label(s[-1], *_SUBTASK)) is not None}, key=lambda n: (len(n), n))
 
 
-def _empty_partitions(scope: str, tables: Tables) -> tuple[str | None, list[str]]:
+def empty_partitions(scope: str, tables: Tables) -> tuple[str | None, list[str]]:
     """Partitions without any record, or whose log stands, of a topic of which others have records, as tables of consumer groups show."""
     ends: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for row in sorted(tables.get("pasted_offsets", ()), key=lambda row: row["moment"]):
+    looks = (*tables.get("pasted_offsets", ()), *tables.get("pasted_partitions", ()))
+    for row in sorted(looks, key=lambda row: row["moment"] or 0):
         if row["scope"] == scope and row["high_watermark"] is not None:
             ends[row["topic"], row["partition"]].append(row["high_watermark"])
     busy = {topic for (topic, _), values in ends.items() if values[-1] > 0}
@@ -254,7 +255,7 @@ def _empty_partitions(scope: str, tables: Tables) -> tuple[str | None, list[str]
     return next(iter(topics)) if len(topics) == 1 else None, [f"{topic}-{partition}" for topic, partition in sorted(quiet)][:_MOST_NAMED]
 
 
-def _job_id(scope: str, job: str | None, tables: Tables) -> str | None:
+def job_id(scope: str, job: str | None, tables: Tables) -> str | None:
     """The id of the job: of its label, of the job with that name, else of the only one."""
     if job is not None and _HEX.fullmatch(job):
         return job

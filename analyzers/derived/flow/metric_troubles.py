@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from itertools import pairwise
 from typing import Any
 
-from analyzers.states.metric_names import HIGHEST, Meaning, meanings
+from analyzers.states.metric_names import HIGHEST, LOWEST, Meaning, meanings
 from analyzers.tables import METRIC_TROUBLES, Row
 
 Tables = Mapping[str, Sequence[Row]]
@@ -215,7 +215,9 @@ def shown(row: Row) -> str:
     telling = {name: value for name, value in every.items() if len(every) <= _FEW or name.lower() in _TELLING}
     labels = ",".join([*(f'{name}="{value}"' for name, value in telling.items()), *(["…"] if len(telling) < len(every) else [])])
     value = row["value"]
-    number = "-9.223372036854775808E18" if value <= -HIGHEST else f"{value:.0f}" if value == int(value) else f"{value:.6g}"
+    number = f"{value:.0f}" if value == int(value) else f"{value:.6g}"
+    if value <= LOWEST:  # a fraction cannot hold the last digits
+        number = "-9223372036854775808" if value <= -HIGHEST else "-9223372036854775"
     return f"{row['name']}{{{labels}}} {number}" if labels else f"{row['name']} {number}"
 
 
