@@ -140,7 +140,7 @@ def test_what_a_process_prints_at_once_after_its_failure_is_no_cause(tmp_path: P
 
 
 def test_without_a_verdict_the_most_telling_lines_are_told_and_a_lasting_loss_is_marked(tmp_path: Path) -> None:
-    said = [(n % 10, "INFO", "Committer", f"Skipping committing checkpoint {n}. 2148 is already committed.") for n in range(10)]
+    said = [(n % 10, "INFO", "Committer", f"Skipping committing batch {n}. 2148 is already committed.") for n in range(10)]
     quiet = [(n % 10, "INFO", "Main", f"Completed checkpoint {n} for job a") for n in range(10)]
     found = standing_out(scanned(tmp_path, a__log=lines(*sorted([*said, *quiet]))), ())[""]
     assert [(each.times, each.loss) for each in found] == [(10, True)]

@@ -338,12 +338,12 @@ def _each(whole: Sequence[_Judged], account: Callable[[_Judged], _Judged]) -> tu
     return accounts, defects
 
 
-_OF_METRICS = ("metric_troubles", "marks_at_minimum")
+_OF_TABLES = ("metric_troubles", "marks_at_minimum", "sink_skips", "replication_slots")
 
 
 def _samples(finding: Finding) -> list[Quote]:
-    """The first sample of a metric that a finding stands on: the line is all that an exporter says."""
-    shown = [e for e in finding.evidence if e.table in _OF_METRICS and e.line is not None]
+    """The first line of a pasted table or scrape that a finding stands on: it is all that was printed."""
+    shown = [e for e in finding.evidence if e.table in _OF_TABLES and e.line is not None]
     return [Quote(e.text, None, e.file, e.line) for e in shown[:1]]
 
 

@@ -112,6 +112,8 @@ ABSENT: Mapping[str, str] = {
     "pod_containers": "no view of a pod was given (kubectl)",
     "query_batches": "no progress of a query was given",
     **dict.fromkeys(_of(metrics), "no metrics were given"),
+    "sink_skips": "neither snapshots of a table nor lines of its sink were given",
+    "sink_commits": "no snapshots of a table of Iceberg were given",
     "replication_slots": "no replication slots of PostgreSQL were given (psql)",
     "connector_configs": "no configuration of a connector was given",
 }

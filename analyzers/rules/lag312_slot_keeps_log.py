@@ -44,16 +44,14 @@ def slot_keeps_log(
     behind = F.greatest("kept_bytes", F.col("end_bytes") - F.col("restart_bytes"), F.col("end_bytes") - F.col("confirmed_bytes"))
     rows = replication_slots.where(F.col("plugin").isNotNull() | F.col("database").isNotNull() | F.col("confirmed_lsn").isNotNull())
     newest = {name: F.max_by(name, F.when(F.col(name).isNotNull(), F.col("moment"))) for name in latest}
+    shown = F.concat_ws(
+        ", ", "slot", F.when(F.col("active"), "active").otherwise("not active"), F.concat(F.lit("restart_lsn "), "restart_lsn"),
+        F.concat(F.lit("confirmed_flush_lsn "), "confirmed_lsn"), F.concat(F.lit("wal_status "), "wal_status"),
+    )  # fmt: skip
     looks = found(
-        rows.withColumn("_behind", behind),
+        rows.withColumns({"_behind": behind, "at": F.col("as_of"), "text": shown}),
         "slot",
-        at="as_of",
         table="replication_slots",
-        shown=F.concat_ws(
-            ", ", "slot", F.when(F.col("active"), "active").otherwise("not active"), F.concat(F.lit("restart_lsn "), "restart_lsn"),
-            F.concat(F.lit("confirmed_flush_lsn "), "confirmed_lsn"), F.concat(F.lit("wal_status "), "wal_status"),
-        ),
-        file=F.col("file"),
         **dict[str, Any](newest),
         _kept=F.max_by("_behind", F.when(F.col("_behind").isNotNull(), F.col("moment"))),
         _looks=F.count_distinct("moment"),

@@ -1,4 +1,4 @@
-"""What databases show of the readers of their logs."""
+"""What databases and tables of a lake show of their readers and writers."""
 
 from __future__ import annotations
 
@@ -23,4 +23,37 @@ moment long number of the look, from 1
 file string file that holds the table
 line long line of it
 """,
+)
+
+SINK_COMMITS = table(
+    "sink_commits",
+    "the newest checkpoint of a Flink job that a table of Iceberg holds as committed",
+    """
+table_name string name of the table; null if nothing shows it
+committed long flink.max-committed-checkpoint-id of its newest snapshot
+committed_at timestamp when that snapshot was committed
+file string file that holds the list of snapshots
+line long line of it
+""",
+)
+
+SINK_SKIPS = table(
+    "sink_skips",
+    "jobs whose sink takes their checkpoints for committed already (analyzers/derived/checkpoints/sink_skips.py)",
+    """
+reason string skipped (its lines say so), hole (so, and later ones are added), counts-anew (the numbers of table and job do)
+job_name string name of the job
+table_name string name of the table
+committed long checkpoint that it holds for committed
+committed_at timestamp when it was committed
+first long first checkpoint that is skipped
+newest long last checkpoint that is skipped
+skips long lines that say so
+at timestamp time of the first of them, or since when the job counts so
+until timestamp time of the last
+text string what shows it
+file string file with it
+line long line of it
+""",
+    derived=True,
 )

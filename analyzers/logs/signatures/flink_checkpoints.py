@@ -391,6 +391,16 @@ SIGNATURES = (
         keep=(2000, 500),
     ),
     Signature(
+        id="iceberg-commit-skipped",
+        says="Iceberg's sink takes a checkpoint for committed, and leaves its files out of the table.",
+        literals=("Skipping committing checkpoint ", "Skip commit for checkpoint "),
+        pattern=r"(?:Skipping committing|Skip commit for) checkpoint (?P<checkpoint>\d+)(?:\. (?P<committed>\d+) is already committed)?",
+        sample=flink(
+            "org.apache.iceberg.flink.sink.IcebergFilesCommitter", "Skipping committing checkpoint 2001. 2148 is already committed."
+        ),
+        keep=(200, 50),
+    ),
+    Signature(
         id="async-call-timed-out",
         ref="C38",
         says="An asynchronous call of the job did not come back within its timeout.",
