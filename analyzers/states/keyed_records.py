@@ -84,7 +84,7 @@ def _begun(line: str) -> tuple[re.Pattern[str], str | None] | None:
 
 
 def _topic(command: str) -> str | None:
-    """The topic of a command; of a loop all of them: their records are not told apart."""
+    """The topic of a command; of a loop all of them, whose records are mixed."""
     if (found := _OF_TOPIC.search(command)) is not None:
         return found["topic"]
     looped, loop = _OF_LOOP.search(command), _LOOP.search(command)
