@@ -14,14 +14,14 @@ from analyzers.causal.names import names_of
 from analyzers.tables import Row
 
 _STRONG = re.compile(
-    r"""(?ix)\b(?:
+    r"""(?ix)(?:(?<![\w-])--(?:alter|add-config)\b | \b(?:
         deploy(?:ed|ing) | re-?deployed | roll(?:ed|ing)?\ ?out | rolled\ back | upgrad(?:ed?|ing) | migrat(?:ed|ion) | bump(?:ed)?
-        | chg-?\d+ | change\ [a-z]{2,8}-\d+ | [a-z]+ops-\d+ | changing\ \w+\ quota | --alter | --add-config | processing\ override
+        | chg-?\d+ | change\ [a-z]{2,8}-\d+ | [a-z]+ops-\d+ | changing\ \w+\ quota | processing\ override
         | updating\ \w*\ ?config | updating\ (?:topic|broker|client|user|ip)\ \S{1,200}\ with\ new\ configuration
         | superseded->deployed | expand(?:ed)?\ (?:\S+\ )?(?:from\ )?\d+\ (?:->|to) | cut-?over
         | switched\ (?:over\ )?to | kubectl\ (?:apply|set|scale|delete) | helm\ (?:upgrade|install|rollback) | terraform\ apply
         | install(?:ed)?\ \S+\.(?:jar|rpm|deb|whl) | recreated | renamed
-        )\b"""
+        )\b)"""
 )
 _WEAK = re.compile(
     r"""(?ix)\b(?:
@@ -32,8 +32,10 @@ _WEAK = re.compile(
 )
 _NOTHING = re.compile(
     r"""(?ix)\b(?:no|not|nothing|never|without|neither)\b.{0,25}\b(?:chang\w+|deploy\w*|else|touched)\b
-        | \b(?:unchanged|last\ deploy|no\ deploy\w*)\b"""
+        | \b(?:unchanged|last\ deploy|no\ deploy\w*)\b
+        | \b(?:propos\w+ | suggest\w* | (?:should|shall|could|can)\ (?:we|i|you) | let's | we\ (?:could|might|want)\ )\b | \?\s*$"""
 )
+"""That nothing was changed, or what somebody thinks of changing."""
 _ROUTINE = re.compile(r"(?:^|\s)Normal\s+(?:Created|Pulled|Pulling|Started|Scheduled|Killing|SuccessfulCreate|ScalingReplicaSet)\b")
 _STAMP = re.compile(r"(?P<day>\d{4}-\d\d-\d\d)(?:[T ](?P<time>\d\d:\d\d(?::\d\d)?))?")
 _WRITTEN = re.compile(
