@@ -141,6 +141,8 @@ class Report:
     """Every WARN, ERROR and fault of the logs by kind, those that findings explain, too."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """The numbers of `looked_at`, by what was counted."""
+    log_roles: Mapping[str, int] = field(default_factory=dict)
+    """How many logs there were of each role: jobmanager, taskmanager, kafka-broker, …; empty where that was not counted."""
     left_out: Sequence[str] = ()
     """Codes of findings that the options of the run left out."""
     surroundings: Sequence[Name] = ()

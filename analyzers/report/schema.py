@@ -71,6 +71,11 @@ def report_schema() -> Schema:
         "job_state": {**_list(_ref("table_job_state")), "description": "Each job as it is now, as far as the evidence shows."},
         "noticed": {**_list(_ref("noticed")), "description": "Every WARN, ERROR and fault of the logs, by kind."},
         "fragment": {**_MAYBE_TEXT, "description": "What there was to read, where that is too little for a verdict."},
+        "log_roles": {
+            "type": "object",
+            "additionalProperties": {"type": "integer", "minimum": 1},
+            "description": "How many logs there were of each role: jobmanager, taskmanager, kafka-broker, …",
+        },
         "forecast": {**_list(forecast), "description": "broker-health: the odds of a start, and what each change would bring."},
     }
     return {

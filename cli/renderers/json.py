@@ -69,6 +69,7 @@ def _values(report: Report) -> dict[str, Any]:
         "job_state": [_fact("job_state", row) for row in report.job_state],
         "noticed": [_noticed(each) for each in report.noticed],
         "fragment": report.fragment,
+        "log_roles": dict(report.log_roles),
     }
     if "forecast" in report.facts:
         found["forecast"] = _forecast(report)
