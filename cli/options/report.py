@@ -13,6 +13,7 @@ import typer
 from cli.options.shared import (
     DEFAULT_MASTER,
     DEFAULT_MEMORY,
+    CodeFilter,
     FailOn,
     Given,
     RunOptions,
@@ -148,14 +149,19 @@ def reporting(command: Callable[..., int]) -> Callable[..., int]:
     return declared(asked, [("context", typer.Context, inspect.Parameter.empty), *own, *REPORTING])
 
 
-def _options(chosen: dict[str, Any], environment: Environment) -> RunOptions:
-    parse(chosen["outputs"])
+def chosen_codes(only: list[str] | None, ignore: list[str] | None) -> tuple[tuple[CodeFilter, ...], tuple[CodeFilter, ...]]:
+    """What ``--only`` and ``--ignore`` name. Raises `UsageError` for a code that no rule has."""
     known: list[str] = []
-    if chosen["only"] or chosen["ignore"]:
+    if only or ignore:
         from analyzers.rules.catalogue import rule_codes
 
         known = rule_codes()
-    only, ignore = code_filters(chosen["only"], known), code_filters(chosen["ignore"], known)
+    return code_filters(only, known), code_filters(ignore, known)
+
+
+def _options(chosen: dict[str, Any], environment: Environment) -> RunOptions:
+    parse(chosen["outputs"])
+    only, ignore = chosen_codes(chosen["only"], chosen["ignore"])
     hidden_subjects(only, ignore, hide=chosen["redact"])
     return RunOptions(
         outputs=tuple(chosen["outputs"] or ()),

@@ -76,7 +76,7 @@ def from_bundle(options: RunOptions, engine: Engine | None, progress: Progress) 
         stop = raw.stop
     stated = bundle.manifest.absent if bundle.manifest is not None else {}
     absent = {name: why for name in TABLES if (why := bundle.because(name) or stated.get(name))}
-    return Evidence(tables, notes, absent, stop)
+    return Evidence(tables, notes, absent, stop, {} if bundle.manifest is None else bundle.manifest.redaction)
 
 
 def _brought_here(place: Path) -> HeldDirectory | None:
