@@ -9,5 +9,6 @@ The data's way:
 3. `facts`: versions, parallelism, settings, bootstrap lists, brokers, leaders, checkpoints, lag: a table of kinds, each with
    the function that reads it from tables. Only what both sides can show is compared.
 4. `shapes`: kinds of warnings and errors that only the later side has and no finding explains.
-5. `difference`: all of it, and what could not be compared.
+5. `meeting`: whether both can be compared, and what takes from what is said of their findings.
+6. `difference`: all of it, and what could not be compared; `baseline`: a report whose findings are marked by it.
 """

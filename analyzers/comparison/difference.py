@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from analyzers.comparison.facts import FactChange, compared_facts
-from analyzers.comparison.findings import CHANGES, FindingChange, compared_findings
+from analyzers.comparison.findings import FindingChange
+from analyzers.comparison.meeting import meet
 from analyzers.comparison.shapes import NewShape, new_shapes
-from analyzers.comparison.sides import NotComparable, Side, moment, share_names
-from analyzers.report.durations import span
+from analyzers.comparison.sides import Side
+from analyzers.report.baseline import CHANGES
 from analyzers.report.finding import Severity
 
 FORMAT = 1
@@ -74,41 +75,19 @@ def compare(before: Side, after: Side, *, any_job: bool = False) -> Difference:
 
     Raises `NotComparable` where one was not judged, and, unless `any_job`, where they are of different jobs or of other processes.
     """
-    for letter, side in (("A", before), ("B", after)):
-        if not side.is_judged:
-            why = next((f": {each['because']}" for each in side.document["not_checked"]), "")
-            raise NotComparable(f"no rule judged {letter} ({side.name}){why}", "Compare reports that were judged, bundles, or logs.")
-    names = share_names(before, after)
-    if names and not any_job and before.named and after.named and not before.named & after.named:
-        raise NotComparable(
-            f"A ({before.name}) is of {_jobs(before)}, B ({after.name}) of {_jobs(after)}: nothing is compared",
-            "--any-job compares them all the same.",
-        )
-    if not any_job and before.log_roles and after.log_roles and not before.log_roles.keys() & after.log_roles.keys():
-        old, new = (", ".join(sorted(side.log_roles)) for side in (before, after))
-        raise NotComparable(
-            f"A ({before.name}) has logs of {old}, B ({after.name}) of {new}: nothing is compared",
-            "Give logs of the same processes; --any-job compares them all the same.",
-        )
-    findings = compared_findings(before, after, names=names, any_job=any_job)
-    facts = compared_facts(before, after, names=names)
-    shapes, notes = new_shapes(before, after, names=names)
-    gone = any(each.change == "gone" for each in findings)
+    before, after = replace(before, called="A"), replace(after, called="B")
+    met = meet(before, after, any_job=any_job)
+    facts = compared_facts(before, after, names=met.names)
+    shapes, notes = new_shapes(before, after, names=met.names)
     return Difference(
         _looked(before),
         _looked(after),
-        tuple(findings),
+        met.findings,
         facts.changes,
         tuple(shapes),
         _rules(before, after),
         facts.kinds,
-        (
-            *_remarks(before, after, names=names),
-            *_left(before, after, facts.left, names=names),
-            *notes,
-            *_times(before, after, gone=gone),
-            *_fewer_logs(before, after, gone=gone),
-        ),
+        (*met.remarks, *_left(before, after, facts.left, names=met.names), *notes),
         tuple(f"{name}: {why}" for state, name, why in after.unread if state == "failed"),
     )
 
@@ -123,63 +102,14 @@ def _looked(side: Side) -> Looked:
     return Looked(side.name, side.version, begins, ends, side.shown_jobs)
 
 
-def _jobs(side: Side) -> str:
-    names = side.shown_jobs
-    return ("job " if len(names) == 1 else "jobs ") + ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _remarks(before: Side, after: Side, *, names: bool) -> list[str]:
-    """What holds for the whole comparison."""
-    said = []
-    if not names:
-        said.append(
-            "names are tokens on one side, or tokens of two keys: findings are compared by rule, reason and number, facts and lines with "
-            "names are not; whether both are of one job is not known (redact both with one --redaction-key)"
-        )
-    if before.version != after.version:
-        said.append(f"A was judged by diag {before.version}, B by diag {after.version}: what differs may be the rules")
-    unnamed = [letter for letter, side in (("A", before), ("B", after)) if not side.named]
-    if len(unnamed) == 1 and names:
-        said.append(f"{unnamed[0]} names no job: whether both are of one job is not known")
-    elif names:
-        only = [(letter, sorted(one.named - other.named)) for letter, one, other in (("A", before, after), ("B", after, before))]
-        said += [f"only {letter} has {'job' if len(own) == 1 else 'jobs'} {', '.join(own[:5])}" for letter, own in only if own]
-    for letter, side in (("A", before), ("B", after)):
-        if side.incomplete is not None:
-            said.append(f"in {letter} {side.incomplete}")
-    return said
-
-
 def _left(before: Side, after: Side, kinds: Sequence[str], *, names: bool) -> list[str]:
     """Why facts of some kinds are not compared."""
-    reports = [letter for letter, side in (("A", before), ("B", after)) if side.evidence is None]
+    reports = [side.called for side in (before, after) if side.evidence is None]
     if reports:
         of = ", ".join(kinds) or "versions, parallelism, settings, checkpoints, lag"
-        who = "A and B are saved reports, which do" if len(reports) > 1 else f"{reports[0]} is a saved report, which does"
+        who = f"{' and '.join(reports)} are saved reports, which do" if len(reports) > 1 else f"{reports[0]} is a saved report, which does"
         return [f"{who} not hold all that is compared: nothing is said of {of}, nor of warnings that no signature knows"]
     return [f"only one side shows {', '.join(kinds)}: nothing is said of that"] if kinds and names else []
-
-
-_SHORT = 2
-"""How many times longer one look may be before it matters what the other had no time for."""
-
-
-def _times(before: Side, after: Side, *, gone: bool) -> list[str]:
-    """What the lengths of both, and their order, take from what is said."""
-    (begin, end), (later_begin, later_end) = ([moment(text) for text in side.window] for side in (before, after))
-    if end is None or later_end is None:
-        return []
-    said = ["B ends before A: are they the wrong way round?"] if later_end < end else []
-    if gone and begin is not None and later_begin is not None and (later_end - later_begin) * _SHORT < end - begin:
-        said.append(f"B covers {span(later_end - later_begin)}, A {span(end - begin)}: what is gone may only not have happened yet")
-    return said
-
-
-def _fewer_logs(before: Side, after: Side, *, gone: bool) -> list[str]:
-    """What logs that only the earlier look has take from what is said."""
-    fewer = [(role, number, old) for role, old in before.log_roles.items() if 0 < (number := after.log_roles.get(role, 0)) < old]
-    logs = ", ".join(f"{number} of {role} (A: {old})" for role, number, old in fewer)
-    return [f"B has fewer logs, {logs}: what is gone may stand in one that B lacks"] if gone and fewer else []
 
 
 def document(found: Difference, plain: Callable[[Any], Any]) -> dict[str, Any]:

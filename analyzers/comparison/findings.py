@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from analyzers.comparison.sides import Side
+from analyzers.report.baseline import CHANGES, COUNTS_AS_NEW
 from analyzers.report.finding import Severity
 from analyzers.report.identity import lasting
 
-CHANGES = ("new", "worse", "unknown", "still", "gone")
-"""In the order in which they are shown."""
 _NUMBERS = frozenset({"partition", "broker", "connector_task"})
 """What lasts of a subject and is no name: it is the same where names are tokens."""
 
@@ -73,7 +72,7 @@ class FindingChange:
     @property
     def counts_as_new(self) -> bool:
         """Whether a run that asks for what is new or worse is to fail by it: what the earlier look did not judge is, too."""
-        return self.change in ("new", "worse") or (self.change == "unknown" and self.only_in == "B")
+        return self.change in COUNTS_AS_NEW and self.only_in != "A"
 
 
 def compared_findings(before: Side, after: Side, *, names: bool, any_job: bool = False) -> list[FindingChange]:
@@ -135,7 +134,7 @@ def _only_after(rows: Sequence[tuple[int, Document]], before: Side) -> FindingCh
     members = tuple(number for number, _ in rows)
     if why is None:
         return _change("new", rows, counts=(0, len(rows)), members=members)
-    return _change("unknown", rows, because=f"A did not judge it: {why}", only_in="B", counts=(0, len(rows)), members=members)
+    return _change("unknown", rows, because=f"{before.called} did not judge it: {why}", only_in="B", counts=(0, len(rows)), members=members)
 
 
 def _only_before(rows: Sequence[tuple[int, Document]], before: Side, after: Side, *, names: bool) -> FindingChange:
@@ -151,18 +150,18 @@ def _unseen(rows: Sequence[tuple[int, Document]], before: Side, after: Side, *, 
     has logs of the same job and of the processes that showed it."""
     code = rows[0][1]["code"]
     if (why := after.unjudged(code)) is not None:
-        return f"B did not judge it: {why}"
+        return f"{after.called} did not judge it: {why}"
     if open_ := [each for each in after.document["findings"] if each["code"] == code and each["severity"] == Severity.UNDECIDED.value]:
-        return f"undecided in B: {open_[0]['says']}"
+        return f"undecided in {after.called}: {open_[0]['says']}"
     if after.incomplete is not None:
-        return f"in B {after.incomplete}"
+        return f"in {after.called} {after.incomplete}"
     if not all(after.shows(each.get("job") if names else None, before) for _, each in rows):
-        return "B shows nothing of its job"
+        return f"{after.called} shows nothing of its job"
     if not names and any(each.get("job") for _, each in rows) and not after.shown_jobs:
-        return "B shows nothing of a job"
+        return f"{after.called} shows nothing of a job"
     evidence = [place for _, each in rows for place in each.get("evidence") or () if isinstance(place, dict)]
     if after.log_roles and (lacks := before.roles_of(evidence) - after.log_roles.keys()):
-        return f"B has no log of a {' or '.join(sorted(lacks))}"
+        return f"{after.called} has no log of a {' or '.join(sorted(lacks))}"
     return None
 
 

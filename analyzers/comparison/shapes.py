@@ -42,11 +42,11 @@ def new_shapes(before: Side, after: Side, *, names: bool) -> tuple[list[NewShape
             continue
         found[key] = replace(found[key], count=found[key].count + shape.count) if key in found else shape
     notes = []
-    lacks = [letter for letter, side in (("A", before), ("B", after)) if "log_remarks" not in side.tables and side.evidence is not None]
+    lacks = [side.called for side in (before, after) if "log_remarks" not in side.tables and side.evidence is not None]
     if len(lacks) == 1:
         notes.append(f"{lacks[0]} has no table of warnings that no signature knows: nothing is said of these")
     if remarks and (full := _full(before)):
-        notes.append(f"{full} of A has more kinds of lines than are kept: a kind that seems new may stand there, too")
+        notes.append(f"{full} of {before.called} has more kinds of lines than are kept: a kind that seems new may stand there, too")
     rows = sorted(found.values(), key=lambda each: (-_rank(each.level), -each.count, each.signature, each.says))
     return rows, notes
 

@@ -34,12 +34,14 @@ class NotComparable(Exception):
 @dataclass(frozen=True)
 class Side:
     """A look at a job. `name` is how it was called by whoever asked; `evidence`: its tables, None of a report that was saved alone;
-    `key`: the id of the key whose tokens stand for names in its bundle, None where it is not redacted, or no bundle."""
+    `key`: the id of the key whose tokens stand for names in its bundle, None where it is not redacted, or no bundle.
+    `called` is what sentences call it."""
 
     name: str
     document: Mapping[str, Any]
     evidence: Mapping[str, Sequence[Row]] | None = None
     key: str | None = None
+    called: str = ""
 
     @property
     def version(self) -> str:

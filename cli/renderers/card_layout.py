@@ -13,7 +13,7 @@ from analyzers.report.outcome import doubt
 from analyzers.report.report import Report
 from cli.renderers import noticing
 from cli.renderers.acknowledgements import matrix
-from cli.renderers.card import BEFORE, BESIDE, CHANGED, Card, Told, cards, finding_quotes, is_open, noticed_quotes, remains
+from cli.renderers.card import BEFORE, BESIDE, CHANGED, Card, Told, cards, changed, finding_quotes, is_open, noticed_quotes, remains
 from cli.renderers.picture import LABEL, picture
 from cli.renderers.wording import all_clear, clipped, clock, is_clear, nothing_wrong, printable
 
@@ -195,7 +195,7 @@ def _outcome(report: Report, width: int) -> Iterator[Line]:
 def _finding(finding: Finding, width: int, label: str) -> Iterator[Line]:
     """A warning with what speaks for it and what to do; of less than that one row."""
     style = {Severity.CRITICAL: "broken", Severity.WARNING: "risk"}.get(finding.severity, "")
-    said = [(printable(finding.headline or finding.says), style), (f"  [{finding.code}]", "dim")]
+    said = [(f"{changed(finding)}{printable(finding.headline or finding.says)}", style), (f"  [{finding.code}]", "dim")]
     if finding.severity.rank < Severity.WARNING.rank or finding.passed:
         yield from labelled(label or "found", [("has passed: ", "over"), *said] if finding.passed else said, width)
         return

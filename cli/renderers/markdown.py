@@ -82,6 +82,7 @@ def _cards(report: Report) -> Iterator[str]:
         yield f"**{escaped(f'{doubt(report)}.' if card.is_open(report) else all_clear(report))}**"
         yield ""
         yield from _noticed(report)
+        yield from _since_baseline(report)
         if card.is_open(report):
             yield from _not_checked(report)
         return
@@ -90,7 +91,14 @@ def _cards(report: Report) -> Iterator[str]:
         yield ""
     for one in ill[:_MOST_CARDS]:
         yield from _card(one)
+    yield from _since_baseline(report)
     yield from _not_checked(report)
+
+
+def _since_baseline(report: Report) -> Iterator[str]:
+    rows = card.since_baseline(report)
+    yield from (f"- **{label}:** {escaped(words)}" for label, words, _ in rows)
+    yield from [""] if rows else []
 
 
 def _not_checked(report: Report) -> Iterator[str]:
