@@ -11,13 +11,15 @@ from cli.options.report import (
     Cores,
     FailOnOption,
     Ignore,
+    IgnoreFile,
     KeepWarm,
     Memory,
+    NoIgnoreFile,
     NoPager,
     Only,
     Quiet,
     SparkMaster,
-    chosen_codes,
+    choice,
 )
 from cli.options.shared import DEFAULT_MASTER, DEFAULT_MEMORY, FailOn, LogTimezone, RunOptions, heap, master_with
 from cli.shell.environment import Environment
@@ -44,6 +46,8 @@ def diff(
     log_timezone: LogTimezone = None,
     only: Only = None,
     ignore: Ignore = None,
+    ignore_file: IgnoreFile = None,
+    no_ignore_file: NoIgnoreFile = False,
     fail_on: FailOnOption = FailOn.CRITICAL,
     spark_master: SparkMaster = DEFAULT_MASTER,
     cores: Cores = None,
@@ -76,10 +80,11 @@ def diff(
 
     wanted = parsed(outputs)
     existing([before, after])
-    only_codes, ignore_codes = chosen_codes(only, ignore)
+    rules = choice(only, ignore, ignore_file, no_ignore_file, environment)
     options = RunOptions(
-        only=only_codes,
-        ignore=ignore_codes,
+        only=rules.only,
+        ignore=rules.ignore,
+        expired=rules.expired,
         fail_on=fail_on.value,
         log_timezone=log_timezone,
         spark_master=master_with(spark_master, cores),

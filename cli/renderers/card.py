@@ -19,6 +19,7 @@ from analyzers.report.baseline import CHANGES, COUNTS_AS_NEW
 from analyzers.report.durations import counted, span
 from analyzers.report.finding import Evidence, Finding, Quote, Severity
 from analyzers.report.history import Lane
+from analyzers.report.left_out import is_of_left_out
 from analyzers.report.noticed import Noticed
 from analyzers.report.outcome import doubt
 from analyzers.report.report import RESTARTED_BECAUSE, Report, Verdict, shown_state
@@ -411,10 +412,11 @@ def remains(report: Report) -> list[tuple[str, str, str]]:
         if len(reasons) > len(words) and not report.verdicts:  # an all-clear hides nothing
             words.append(f"{len(reasons) - len(words)} more: -v")
         rows.append(("not checked", "; ".join(dict.fromkeys(words)), "dim"))
+    always = [note for note in report.notes if is_of_left_out(note)]
     strange = [note for note in report.notes if note.startswith(NOT_UNDERSTOOD)]
     most = len(report.notes) if report.facts else _MOST_NOTES_BELOW if report.verdicts else _MOST_NOTES
     notes = report.notes[:most] if in_rows or report.facts else strange
-    return rows + [("note", printable(note), "dim") for note in notes]
+    return rows + [("note", printable(note), "dim") for note in dict.fromkeys((*notes, *always))]
 
 
 def _unchecked(because: str) -> str:

@@ -10,6 +10,7 @@ from analyzers.comparison.difference import Difference, compare
 from analyzers.comparison.sides import NotComparable, Side
 from analyzers.report.durations import counted
 from cli.options.shared import RunOptions
+from cli.runs.left_out import left_out
 from cli.runs.looks import chosen, look, saved_report
 from cli.shell.exits import CannotLook, ExitCode
 
@@ -53,6 +54,7 @@ def difference(before: Side, after: Side, options: RunOptions, *, any_job: bool 
         for letter, left in (("A", left_before), ("B", left_after))
         if left
     ]
+    said += left_out(replace(options, ignore=()))  # what has expired
     return replace(found, remarks=(*found.remarks, *said)) if said else found
 
 
