@@ -29,7 +29,9 @@ from cli.version import version
 _LOOKS = "A report that -o json saved, a bundle, or logs (file, directory, archive)."
 Outputs = Annotated[
     list[str] | None,
-    typer.Option("-o", "--output", metavar="FORMAT[=FILE]", help="terminal, plain, json, markdown; repeatable: -o json=diff.json"),
+    typer.Option(
+        "-o", "--output", metavar="FORMAT[=FILE]", help="terminal, plain, json, markdown, sarif, junit; repeatable: -o json=diff.json"
+    ),
 ]
 
 
@@ -99,6 +101,6 @@ def diff(
     found = run(
         (before, after), options, version=version(), any_job=any_job, engine=partial(ahead.engine, options), progress=environment.say
     )
-    failure = emit(found, wanted, environment)
+    failure = emit(found, wanted, options.fail_on, environment)
     code = exit_code(found, options.fail_on)
     return code if failure is None else ended(failure, code, environment)

@@ -37,8 +37,8 @@ Outputs = Annotated[
         "-o",
         "--output",
         metavar="FORMAT[=FILE]",
-        help="terminal, plain, json, markdown, html, csv, parquet; repeatable, also into a file: -o html=report.html. Of one table: "
-        "-o csv:lag_status, -o parquet:lag_status=FILE; without its name, of findings.",
+        help="terminal, plain, json, markdown, html, csv, parquet, sarif, junit; repeatable, also into a file: -o html=report.html. Of one "
+        "table: -o csv:lag_status, -o parquet:lag_status=FILE; without its name, of findings.",
         autocompletion=lambda: list(FORMATS),
     ),
 ]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyzers.report.without_secrets import without_secrets
-from cli.renderers import difference
+from cli.renderers import difference, junit, results, sarif
 from cli.shell.environment import WIDEST
 from cli.shell.exits import CannotLook, UsageError
 from cli.shell.output import write_file
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from analyzers.comparison.difference import Difference
     from cli.shell.environment import Environment
 
-FORMATS = ("terminal", "plain", "json", "markdown")
+FORMATS = ("terminal", "plain", "json", "markdown", "sarif", "junit")
 Wanted = list[tuple[str, Path | None]]
 
 
@@ -37,14 +37,14 @@ def parsed(outputs: Sequence[str] | None) -> Wanted:
     return wanted
 
 
-def emit(found: Difference, wanted: Wanted, environment: Environment) -> CannotLook | None:
+def emit(found: Difference, wanted: Wanted, fail_on: str, environment: Environment) -> CannotLook | None:
     """Writes `found` without secrets, files first; why one of these could not be written. What no file took goes to standard output."""
     found = without_secrets(found)
     failure: CannotLook | None = None
     for form, path in wanted:
         if path is not None:
             try:
-                write_file(path, _text(found, form, WIDEST))
+                write_file(path, _text(found, form, WIDEST, fail_on))
                 environment.say(f"{form} report written to {path}")
             except CannotLook as error:
                 failure = error
@@ -53,13 +53,17 @@ def emit(found: Difference, wanted: Wanted, environment: Environment) -> CannotL
         shown = ["terminal" if environment.stdout_is_tty else "plain"]
     for form in shown:
         width = environment.width if environment.stdout_is_tty else 80
-        (environment.page if form == "terminal" else environment.write)(_text(found, form, width, colour=environment.colour))
+        (environment.page if form == "terminal" else environment.write)(_text(found, form, width, fail_on, colour=environment.colour))
     return failure
 
 
-def _text(found: Difference, form: str, width: int, *, colour: bool = False) -> str:
+def _text(found: Difference, form: str, width: int, fail_on: str, *, colour: bool = False) -> str:
     if form == "json":
         return difference.as_json(found)
     if form == "markdown":
         return difference.markdown(found)
+    if form == "sarif":
+        return sarif.render(results.of_difference(found))
+    if form == "junit":
+        return junit.render(results.of_difference(found), fail_on)
     return difference.plain(found) if form == "plain" else difference.page(found, width=width, colour=colour)
