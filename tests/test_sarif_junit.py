@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -18,12 +19,14 @@ from analyzers.comparison.difference import compare
 from analyzers.comparison.sides import side_of
 from analyzers.report.baseline import Baseline, Missed
 from analyzers.report.finding import Evidence, Severity
+from analyzers.report.frames import finding_rows
 from analyzers.report.report import Report, Source
 from cli.renderers import junit, sarif
 from cli.renderers.json import document
-from cli.renderers.results import of_difference, of_report
+from cli.renderers.results import of_difference, of_fleet, of_report
 from cli.shell.output import emit, exit_code
 from tests.command_line import diag, environment
+from tests.fleet_samples import fleet
 from tests.report_samples import finding, incident, report, well
 
 SCHEMAS = Path(__file__).parent / "data" / "schemas"
@@ -120,7 +123,7 @@ def test_what_a_sarif_says_of_an_incident() -> None:
     assert (place["artifactLocation"]["uri"], place["region"]["startLine"]) == ("taskmanager-2.log", 332)
     assert [each["physicalLocation"]["region"]["startLine"] for each in first["relatedLocations"]] == [487]
     assert second["locations"][0]["logicalLocations"], "without evidence it is somewhere all the same"
-    assert "Fix 1: Remove kafka-5:9092" in first["message"]["text"]
+    assert "Fix: Remove kafka-5:9092" in first["message"]["text"]
     assert "baselineState" not in first
     (invocation,) = run["invocations"]
     assert invocation["executionSuccessful"] is False, "a rule crashed"
@@ -243,6 +246,28 @@ def test_two_looks_in_both_formats(tmp_path: Path) -> None:
     code, out, _ = diag("diff", str(tmp_path / "a.json"), str(tmp_path / "b.json"), "-o", "junit")
     assert code == 1
     assert out.startswith('<?xml version="1.0" encoding="UTF-8"?>')
+
+
+def test_a_fleet_in_both_formats() -> None:
+    jobs = fleet(30)
+    next(row for row in jobs.jobs if row.outcome == "clear").outcome = "unread"
+    suites = ET.fromstring(junit.jobs(jobs))
+    assert list(JENKINS.faults(suites)) == []
+    outcomes = Counter(row.outcome for row in jobs.jobs)
+    assert {"ill", "clear"} <= set(outcomes)
+    counted = {kind: int(suites[0].attrib[kind]) for kind in ("failures", "errors", "tests")}
+    assert counted == {
+        "failures": sum(row.severity == "critical" for row in jobs.jobs),
+        "errors": outcomes["unread"],
+        "tests": len(jobs.jobs),
+    }
+    assert ET.fromstring(junit.jobs(jobs, "never"))[0].attrib["failures"] == "0"
+    rows = [row for row in finding_rows("job-1", incident()) if row["code"] == "BRK101"]
+    said = json.loads(sarif.render(of_fleet(jobs, rows)))
+    assert not list(sarif_schema().iter_errors(said))
+    (result,) = said["runs"][0]["results"]
+    assert result["locations"][0]["logicalLocations"][0]["fullyQualifiedName"].startswith("job-1 / ")
+    assert said["runs"][0]["invocations"][0]["executionSuccessful"] is False
 
 
 def test_a_command_that_reads_nothing_says_so_in_both(tmp_path: Path) -> None:

@@ -63,7 +63,10 @@ RestTimeout = Annotated[str, typer.Option("--timeout", metavar="TIME", help="For
 Outputs = Annotated[
     list[str] | None,
     typer.Option(
-        "-o", "--output", metavar="FORMAT[=FILE]", help="terminal, plain, json, html, csv, parquet; repeatable: -o html=fleet.html"
+        "-o",
+        "--output",
+        metavar="FORMAT[=FILE]",
+        help="terminal, plain, json, html, csv, parquet, sarif, junit; repeatable: -o html=fleet.html",
     ),
 ]
 Baseline = Annotated[
@@ -212,6 +215,6 @@ def fleet(
             environment.say(f"saved in {save}")
         except CannotLook as error:  # what was found is reported all the same
             failures.append(error)
-    failures += emit(found, wanted, environment, view)
+    failures += emit(found, wanted, environment, view, fail_on.value)
     code = fleets.exit_code(found.report, fail_on.value)
     return after(failures[0], code, environment) if failures else code

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import timezone
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timezone
 
+from analyzers.report.finding import Severity
+from analyzers.report.fleet import FleetReport, JobRow
 from cli.renderers.results import Place, Result, Results, title
 from cli.renderers.wording import clipped, printable, subject_words
 
@@ -23,18 +25,29 @@ _NO_HOST = "localhost"
 
 def render(found: Results, fail_on: str = "critical") -> str:
     """The document; the same results give the same bytes."""
-    suites = ET.Element("testsuites")
     cases = [*_of_findings(found, fail_on), *_of_rules(found), *_of_troubles(found)]
+    return _document(found.command, found.version, found.as_of, cases, _output(found, fail_on), found.notes)
+
+
+def jobs(report: FleetReport, fail_on: str = "critical") -> str:
+    """The document of a fleet: a job is a test case."""
+    return _document("fleet", report.version, None, [_of_job(row, fail_on) for row in report.jobs], (), report.notes)
+
+
+def _document(
+    command: str, version: str, as_of: datetime | None, cases: Sequence[ET.Element], output: Iterable[str], notes: Iterable[str]
+) -> str:
+    suites = ET.Element("testsuites")
     kinds = Counter(child.tag for case in cases for child in case)
     suite = ET.SubElement(
         suites,
         "testsuite",
         {
-            "name": f"diag {found.command}",
+            "name": f"diag {command}",
             "package": "diag",
             "id": "0",
             "hostname": _NO_HOST,
-            **({"timestamp": f"{found.as_of.astimezone(timezone.utc):%Y-%m-%dT%H:%M:%S}"} if found.as_of else {}),
+            **({"timestamp": f"{as_of.astimezone(timezone.utc):%Y-%m-%dT%H:%M:%S}"} if as_of else {}),
             "tests": str(len(cases)),
             "failures": str(kinds["failure"]),
             "errors": str(kinds["error"]),
@@ -43,12 +56,25 @@ def render(found: Results, fail_on: str = "critical") -> str:
         },
     )
     properties = ET.SubElement(suite, "properties")
-    ET.SubElement(properties, "property", {"name": "diag.version", "value": _line(found.version)})
+    ET.SubElement(properties, "property", {"name": "diag.version", "value": _line(version)})
     suite.extend(cases)
-    ET.SubElement(suite, "system-out").text = "\n".join(_output(found, fail_on))
-    ET.SubElement(suite, "system-err").text = "\n".join(_line(note) for note in found.notes)
+    ET.SubElement(suite, "system-out").text = "\n".join(output)
+    ET.SubElement(suite, "system-err").text = "\n".join(_line(note) for note in notes)
     ET.indent(suites)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suites, encoding="unicode")}\n'
+
+
+def _of_job(row: JobRow, fail_on: str) -> ET.Element:
+    case = ET.Element("testcase", {"name": _line(row.name or row.job or row.scope), "classname": _line(row.scope or "diag"), "time": "0"})
+    words = [_line(f"{each.headline} [{each.code}]" + (f" ({each.change})" if each.change else "")) for each in row.verdicts]
+    if row.severity is not None and fail_on != "never" and Severity(row.severity).rank >= Severity(fail_on).rank:
+        ET.SubElement(case, "failure", {"type": row.severity, "message": _line(row.says)}).text = "\n".join(words or [_line(row.says)])
+    elif row.defects or row.outcome == "unread":
+        why = f"a defect in diag: {', '.join(row.defects)} crashed" if row.defects else row.says
+        ET.SubElement(case, "error", {"type": "defect" if row.defects else "unread", "message": _line(why)})
+    elif row.outcome != "clear":
+        ET.SubElement(case, "skipped", {"message": _line(f"{row.outcome}: {row.says}")})
+    return case
 
 
 def _line(words: str) -> str:

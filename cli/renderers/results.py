@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,6 +14,7 @@ from analyzers.comparison.findings import FindingChange
 from analyzers.comparison.sides import moment
 from analyzers.report.baseline import COUNTS_AS_NEW
 from analyzers.report.finding import Finding, Severity
+from analyzers.report.fleet import FleetReport
 from analyzers.report.identity import identity
 from analyzers.report.report import Report
 from cli.renderers.wording import iso, printable
@@ -138,6 +140,32 @@ def _of_finding(finding: Finding, report: Report) -> Result:
         finding.was,
         more={key: value for key, value in known.items() if value not in (None, False)},
     )
+
+
+def of_fleet(report: FleetReport, findings: Iterable[Mapping[str, Any]]) -> Results:
+    """What was found in the jobs of a fleet: `findings` are rows of `finding_rows`."""
+    names = {(row.scope, row.job): row.name for row in report.jobs if row.name}
+    return Results(
+        "fleet",
+        report.version,
+        None,
+        tuple(_of_row(row, names) for row in findings if row["severity"] in _LEVELS),
+        troubles=(
+            *(Trouble("failed", row.scope, row.says) for row in report.jobs if row.outcome == "unread"),
+            *(Trouble("defect", code, "it crashed") for code in sorted({code for row in report.jobs for code in row.defects})),
+        ),
+        notes=tuple(report.notes),
+    )
+
+
+def _of_row(row: Mapping[str, Any], names: Mapping[tuple[str, str | None], str]) -> Result:
+    job = names.get((row["scope"], row["job"])) or row["job"]
+    known = {"scope": row["scope"], "cause": row["cause"], "reason": row["reason"], "since": iso(row["since"]), "until": iso(row["until"])}
+    return Result(
+        row["code"], _LEVELS[row["severity"]], None, printable(row["says"]), " / ".join(filter(None, (row["scope"], job))) or None,
+        json.loads(row["subject"]), fix=(printable(row["fix"]),) if row["fix"] else (),
+        more={key: value for key, value in known.items() if value},
+    )  # fmt: skip
 
 
 def of_difference(found: Difference) -> Results:

@@ -58,7 +58,7 @@ def _rule(code: str) -> dict[str, Any]:
 
 
 def _result(each: Result, codes: Sequence[str], *, compared: bool) -> dict[str, Any]:
-    steps = [f"Fix {number}: {step}" for number, step in enumerate(each.fix, 1)]
+    steps = [f"Fix{f' {number}' * (len(each.fix) > 1)}: {step}" for number, step in enumerate(each.fix, 1)]
     made: dict[str, Any] = {
         "ruleId": each.code,
         "ruleIndex": codes.index(each.code),
