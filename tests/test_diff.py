@@ -334,3 +334,17 @@ def test_a_part_of_the_logs_makes_nothing_gone(engine: Engine) -> None:
 def test_a_directory_without_logs_is_a_sentence(engine: Engine, tmp_path: Path) -> None:
     with pytest.raises(CannotLook, match="there is no log in"):
         of_places(ILL, tmp_path, engine)
+
+
+def test_what_the_later_look_leaves_open_is_said() -> None:
+    said = "The logs end 3 s after a checkpoint was triggered."
+    found = compared(look(), look(finding("CKP104", Severity.UNDECIDED, says=said)))
+    assert found.findings == ()
+    assert f"undecided in B: {said} [CKP104]" in found.remarks
+
+
+def test_node_ids_are_in_the_order_of_numbers() -> None:
+    tables = [{"brokers": [{"broker": number, "in_metadata": True} for number in ids]} for ids in ((2, 9), (2, 10, 9, 1))]
+    found = compare(*(side(look(), each) for each in tables))
+    assert [(each.before, each.after) for each in found.facts] == [("2, 9", "1, 2, 9, 10")]
+    assert "brokers of the cluster: 1, 10 added" in difference.page(found)

@@ -27,6 +27,7 @@ Facts = dict[str, Any]
 _DRAWN = tuple(toml_file(__package__ or "analyzers.comparison", "drawn.toml")["settings"].split())
 _ID = re.compile(r"\b[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\b")
 _FACTOR = 2
+_LONG = 19  # digits
 _FEWEST = 3
 """Checkpoints: of fewer the usual one is not known."""
 
@@ -109,7 +110,12 @@ def _joined(pairs: Iterable[tuple[str, Any]]) -> Facts:
     found: dict[str, set[str]] = defaultdict(set)
     for about, value in pairs:
         found[about].add(str(value))
-    return {about: ", ".join(sorted(values)) for about, values in found.items()}
+    return {about: ", ".join(sorted(values, key=_order)) for about, values in found.items()}
+
+
+def _order(value: str) -> tuple[int, str]:
+    """Numbers as numbers."""
+    return (int(value), "") if value.isdecimal() and len(value) < _LONG else (0, value)
 
 
 def _states(side: Side) -> Facts:
@@ -165,7 +171,7 @@ def _hidden(key: str, value: Any) -> Any:
 
 def _bootstrap(side: Side) -> Facts:
     """The bootstrap servers of each kind of client, and those that were probed."""
-    listed: list[tuple[str, Any]] = [("probed", row["entry"]) for row in side.tables.get("bootstrap_servers", ()) if row.get("entry")]
+    listed: list[tuple[str, Any]] = [("the probe", row["entry"]) for row in side.tables.get("bootstrap_servers", ()) if row.get("entry")]
     for row in side.tables.get("log_events", ()):
         if row.get("signature") == "kafka-client-config" and (row.get("detail") or {}).get("bootstrap"):
             detail = row["detail"]
@@ -175,7 +181,7 @@ def _bootstrap(side: Side) -> Facts:
 
 def _brokers(side: Side) -> Facts:
     rows = [row for row in side.tables.get("brokers", ()) if row.get("broker") is not None and row.get("in_metadata")]
-    return _joined(("node ids", row["broker"]) for row in rows)
+    return _joined(("the cluster", row["broker"]) for row in rows)
 
 
 def _leaders(side: Side) -> Facts:

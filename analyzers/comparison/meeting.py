@@ -32,6 +32,7 @@ def meet(before: Side, after: Side, *, any_job: bool = False) -> Meeting:
         _of_one_job(before, after, names=names)
     findings = tuple(compared_findings(before, after, names=names, any_job=any_job))
     remarks = _remarks(before, after, names=names) + _times(before, after)
+    remarks += [f"undecided in {after.called}: {words}" for words in after.undecided[:_MOST_UNDECIDED]]
     if any(each.change == "gone" for each in findings):
         remarks += [*_shorter(before, after), *_fewer_logs(before, after)]
     return Meeting(names, findings, tuple(remarks))
@@ -77,6 +78,7 @@ def _remarks(before: Side, after: Side, *, names: bool) -> list[str]:
     return said + [f"in {side.called} {side.incomplete}" for side in (before, after) if side.incomplete is not None]
 
 
+_MOST_UNDECIDED = 3
 _SHORT = 2
 """How many times longer one look may be before it matters what the other had no time for."""
 

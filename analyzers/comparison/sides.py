@@ -125,6 +125,12 @@ class Side:
         found = frozenset(token for text in _texts(parts) for token in IS_TOKEN.findall(text))
         return found if self.key is not None or len(found) >= _FEWEST_TOKENS else frozenset()
 
+    @cached_property
+    def undecided(self) -> list[str]:
+        """What its evidence ends before it shows, in words with the code."""
+        open_ = [each for each in self.document["findings"] if each["severity"] == Severity.UNDECIDED.value]
+        return [f"{each.get('headline') or each['says']} [{each['code']}]" for each in open_]
+
     @property
     def is_judged(self) -> bool:
         """Whether any rule said anything."""
