@@ -124,6 +124,7 @@ def test_what_is_no_baseline_is_said_before_any_work(tmp_path: Path) -> None:
     assert "is a damaged report" in err
     assert diag("triage", str(ILL), "--baseline", str(tmp_path / "nowhere"))[0] == 2
     assert diag("triage", str(ILL), "--baseline", damaged, "--facts-only")[0] == 2
+    assert diag("triage", str(ILL), "--baseline", "-")[0] == 2
 
 
 def test_a_run_beside_the_report_of_the_same_logs(engine: Engine, tmp_path: Path) -> None:

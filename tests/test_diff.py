@@ -270,6 +270,7 @@ def test_wrong_usage(tmp_path: Path) -> None:
     assert diag("diff", report_file, report_file, "-o", "html")[0] == 2
     assert diag("diff", report_file, report_file, "-o", "json", "-o", "plain")[0] == 2
     assert diag("schema", "--diff", "--fleet")[0] == 2
+    assert diag("diff", "-", report_file)[0] == 2
 
 
 def test_a_report_is_one_by_what_it_holds(tmp_path: Path) -> None:

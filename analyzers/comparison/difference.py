@@ -109,7 +109,9 @@ def _left(before: Side, after: Side, kinds: Sequence[str], *, names: bool) -> li
         of = ", ".join(kinds) or "versions, parallelism, settings, checkpoints, lag"
         who = f"{' and '.join(reports)} are saved reports, which do" if len(reports) > 1 else f"{reports[0]} is a saved report, which does"
         return [f"{who} not hold all that is compared: nothing is said of {of}, nor of warnings that no signature knows"]
-    return [f"only one side shows {', '.join(kinds)}: nothing is said of that"] if kinds and names else []
+    if not names:
+        return ["facts and lines with names are not compared"]
+    return [f"only one side shows {', '.join(kinds)}: nothing is said of that"] if kinds else []
 
 
 def document(found: Difference, plain: Callable[[Any], Any]) -> dict[str, Any]:

@@ -63,8 +63,8 @@ def _remarks(before: Side, after: Side, *, names: bool) -> list[str]:
     said = []
     if not names:
         said.append(
-            "names are tokens on one side, or tokens of two keys: findings are compared by rule, reason and number, facts and lines with "
-            "names are not; whether both are of one job is not known (redact both with one --redaction-key)"
+            "names are tokens on one side, or tokens of two keys: findings are compared by rule, reason and number, "
+            "and whether both are of one job is not known (redact both with one --redaction-key)"
         )
     if before.version != after.version:
         judges = f"{before.called} was judged by diag {before.version}, {after.called} by diag {after.version}"

@@ -23,6 +23,7 @@ from cli.options.report import (
 )
 from cli.options.shared import DEFAULT_MASTER, DEFAULT_MEMORY, FailOn, LogTimezone, RunOptions, heap, master_with
 from cli.shell.environment import Environment
+from cli.shell.exits import UsageError
 from cli.shell.output import after as ended
 from cli.version import version
 
@@ -81,6 +82,8 @@ def diff(
     from cli.runs.diff_output import emit, parsed
 
     wanted = parsed(outputs)
+    if "-" in (before, after):
+        raise UsageError("diag diff reads no standard input", "Save what comes through a pipe first: diag triage - -o json=before.json")
     existing([before, after])
     rules = choice(only, ignore, ignore_file, no_ignore_file, environment)
     options = RunOptions(

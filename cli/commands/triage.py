@@ -78,6 +78,8 @@ def triage(
     environment.say(f"diag {version()}: reading {_named([*(paths or []), *live.named], options.bundle)}")
     if baseline is not None and options.facts_only:
         raise UsageError("--baseline compares findings, and --facts-only judges nothing", "Leave out one of them.")
+    if baseline == "-":
+        raise UsageError("--baseline reads no standard input", "Name a report that -o json saved, or a bundle.")
     existing([baseline] if baseline is not None else [])
     options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
     from cli.runs.evidence import Interrupted
