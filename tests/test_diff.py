@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,8 @@ import pytest
 from analyzers.comparison.difference import Difference, compare, difference_schema, document
 from analyzers.comparison.sides import NotComparable, Side, side_of
 from analyzers.report.finding import Finding, NotChecked, Severity
+from analyzers.report.report import Source
+from analyzers.tables import TABLES
 from cli.engine.spark import Engine
 from cli.options.shared import RunOptions, code_filters
 from cli.renderers import difference
@@ -46,7 +49,7 @@ def look(
 
 
 def side(said: dict[str, Any], tables: dict[str, Any] | None = None, name: str = "look") -> Side:
-    return side_of(name, json.loads(json.dumps(said)), evidence=tables)
+    return replace(side_of(name, json.loads(json.dumps(said))), evidence=tables)
 
 
 def compared(before: dict[str, Any], after: dict[str, Any], **options: Any) -> Difference:
@@ -349,3 +352,47 @@ def test_node_ids_are_in_the_order_of_numbers() -> None:
     found = compare(*(side(look(), each) for each in tables))
     assert [(each.before, each.after) for each in found.facts] == [("2, 9", "1, 2, 9, 10")]
     assert "brokers of the cluster: 1, 10 added" in difference.page(found)
+
+
+JUNK = (None, True, -1, 10**400, float("nan"), "", "x", [], [[]], {}, {"a": {"b": []}}, [None], json.loads("[" * 400 + "]" * 400))
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to each value of a document."""
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in items:
+        yield (*path, key)
+        yield from places(each, (*path, key))
+
+
+def with_junk(said: dict[str, Any], path: tuple[Any, ...], junk: Any) -> dict[str, Any]:
+    changed = json.loads(json.dumps(said))
+    of = changed
+    for key in path[:-1]:
+        of = of[key]
+    of[path[-1]] = junk
+    return dict(changed)
+
+
+def test_a_report_that_was_changed_by_somebody_is_a_sentence_or_another_report() -> None:
+    """At each of its places some kinds of values; a row of each table that facts are read from."""
+    said = look(TOTALS, sources=[Source("a.log", "logs", "partial", "cut")], not_checked=[NotChecked("LAG101", "no broker")])
+    said["noticed"] = [noticed("error-logged", "disk is slow")]
+    said["baseline"] = None
+    rows = {name: TABLES[name].row({}) for name in ("jobs", "vertices", "checkpoints", "lag_status", "partitions", "brokers", "job_config")}
+    said["facts"] = {
+        name: [{**row, "job": JOB, "name": "orders-totals", "topic": "t", "status": "COMPLETED"}] for name, row in rows.items()
+    }
+    whole = side(look(TOTALS))
+    refused = 0
+    for number, path in enumerate(places(said)):
+        for junk in (JUNK[(number + step) % len(JUNK)] for step in range(0, len(JUNK), 3)):
+            changed = with_junk(said, path, junk)
+            try:
+                other = side_of("changed.json", changed)
+                for found in (compare(whole, other), compare(other, whole)):
+                    difference.page(found)
+                    difference.as_json(found)
+            except NotComparable:
+                refused += 1
+    assert refused > len(JUNK), "the needed parts are needed"

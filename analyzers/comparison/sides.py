@@ -10,17 +10,15 @@ from functools import cached_property
 from typing import Any
 
 from analyzers.bundle.harmless import IS_TOKEN
+from analyzers.comparison.saved import Damaged, read_back
 from analyzers.report.finding import Severity
 from analyzers.tables import Row
 
 FORMAT = 1
 """Of documents that can be compared: `report/schema.py`."""
-_REQUIRED: Mapping[str, type] = {"window": dict, "findings": list, "clean": list, "not_checked": list, "sources": list, "facts": dict}
-
 _DRAWN = re.compile(r"\b[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}\b|\b(?=[a-f]*\d)[0-9a-f]{8,}\b|\d{6,}")
 """In the name of a job what each submission draws anew: ids, times. Two jobs may differ in a short number."""
 _FEWEST_TOKENS = 3
-_SEVERITIES = frozenset(each.value for each in Severity)
 
 
 class NotComparable(Exception):
@@ -176,20 +174,21 @@ def share_names(before: Side, after: Side) -> bool:
     return all(redacted) and ((before.key is not None and before.key == after.key) or bool(before.tokens & after.tokens))
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _texts(whole: Any) -> Iterator[str]:
     """All words of a document."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for each in value:
-            yield from _texts(each)
-    elif isinstance(value, Mapping):
-        for each in value.values():
-            yield from _texts(each)
+    left = [whole]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            left.extend(value)
+        elif isinstance(value, Mapping):
+            left.extend(value.values())
 
 
-def side_of(name: str, said: Any, *, evidence: Mapping[str, Sequence[Row]] | None = None, key: str | None = None) -> Side:
-    """The look that the document `said` is of. Raises `NotComparable` for what is no report, or one of another format."""
+def side_of(name: str, said: Any) -> Side:
+    """The look that the saved document `said` is of. Raises `NotComparable` for what is no report, or one of another format."""
     if not isinstance(said, dict) or said.get("tool") != "diag":
         raise NotComparable(f"{name} is no report of diag", "Name what diag printed with -o json, a bundle, or logs.")
     if said.get("command") == "fleet":
@@ -199,33 +198,9 @@ def side_of(name: str, said: Any, *, evidence: Mapping[str, Sequence[Row]] | Non
             f"{name} was written by diag {said.get('version')} in format {said.get('format')!r}; this diag reads format {FORMAT}",
             "Make it again from its bundle with this diag.",
         )
-    wrong = next((key for key, kind in _REQUIRED.items() if not isinstance(said.get(key), kind)), None)
-    if wrong is None and not _has_what_is_compared(said):
-        wrong = "findings"
-    if wrong is not None:
-        raise NotComparable(f"{name} is a damaged report: {wrong} is not what diag writes there", "Make it again from its bundle.")
-    return Side(name, said, evidence, key)
-
-
-def _has_what_is_compared(said: Mapping[str, Any]) -> bool:
-    """Whether its parts have the keys that are looked at, and values of their kind."""
-    findings, unchecked, sources = said["findings"], said["not_checked"], said["sources"]
     try:
-        texts = [
-            *(each[key] for each in findings for key in ("code", "severity", "says")),
-            *(each[key] for each in unchecked for key in ("code", "because")),
-            *(each[key] for each in sources for key in ("state", "name")),
-            *(each["code"] for each in said.get("defects") or ()),
-            *(each["signature"] for each in said.get("noticed") or ()),
-            *said["clean"],
-        ]
-        rows = [*(said.get("job_state") or ()), *(row for table in said["facts"].values() for row in table)]
-        subjects = [each["subject"] for each in findings]
-    except (KeyError, TypeError, AttributeError):
-        return False
-    return (
-        all(isinstance(text, str) for text in texts)
-        and all(isinstance(row, dict) for row in (*rows, *subjects))
-        and all(isinstance(each.get("evidence") or [], list) for each in (*findings, *(said.get("noticed") or ())))
-        and all(each["severity"] in _SEVERITIES for each in findings)
-    )
+        return Side(name, read_back(said))
+    except Damaged as error:
+        raise NotComparable(
+            f"{name} is a damaged report: {error} is not what diag writes there", "Make it again from its bundle."
+        ) from error

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from analyzers.comparison.baseline import beside
-from analyzers.comparison.sides import NotComparable, Side, side_of
+from analyzers.comparison.sides import NotComparable, Side
 from analyzers.report.baseline import Baseline
 from analyzers.report.durations import counted
 from analyzers.report.without_secrets import without_secrets
@@ -41,7 +41,7 @@ class Earlier:
         """
         name = _HIDDEN if options.hide else self.place
         shown = without_secrets(report)
-        after = side_of(name, document(shown), evidence=found.tables, key=key)
+        after = Side(name, document(shown), found.tables, key)
         try:
             before = self.side or look(self.place, options, engine, version=version, progress=progress)
         except (DiagError, NotComparable) as error:

@@ -69,7 +69,7 @@ def look(place: str, options: RunOptions, engine: Engine, *, version: str, progr
 
 def side_of_run(name: str, report: Report, found: Evidence) -> Side:
     """What was just judged, as one of two looks."""
-    return side_of(name, document(without_secrets(report)), evidence=found.tables, key=found.redaction.get("key"))
+    return Side(name, document(without_secrets(report)), found.tables, found.redaction.get("key"))
 
 
 def _evidence(place: str, options: RunOptions, engine: Engine, progress: Progress) -> Evidence:
