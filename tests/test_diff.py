@@ -396,3 +396,13 @@ def test_a_report_that_was_changed_by_somebody_is_a_sentence_or_another_report()
             except NotComparable:
                 refused += 1
     assert refused > len(JUNK), "the needed parts are needed"
+
+
+def test_a_directory_that_is_not_there_makes_nothing_gone() -> None:
+    def of(*scopes: str) -> dict[str, Any]:
+        states = [{**NAMED, "scope": scope} for scope in ("a", "b") if scope in scopes]
+        return look(*(replace(TOTALS, scope=scope) for scope in scopes), job_state=states)
+
+    both, one, none = of("a", "b"), of("a"), look(job_state=[{**NAMED, "scope": scope} for scope in ("a", "b")])
+    assert sorted(changes(compared(both, one))) == [("still", "BRK101", None), ("unknown", "BRK101", "B has nothing of b")]
+    assert [each.change for each in compared(both, none).findings] == ["gone", "gone"]

@@ -13,6 +13,7 @@ from analyzers.comparison.meeting import meet
 from analyzers.comparison.shapes import NewShape, new_shapes
 from analyzers.comparison.sides import Side
 from analyzers.report.baseline import CHANGES
+from analyzers.report.durations import counted
 from analyzers.report.finding import Severity
 
 FORMAT = 1
@@ -87,7 +88,7 @@ def compare(before: Side, after: Side, *, any_job: bool = False) -> Difference:
         tuple(shapes),
         _rules(before, after),
         facts.kinds,
-        (*met.remarks, *_left(before, after, facts.left, names=met.names), *notes),
+        (*met.remarks, *_unshared(before, after), *_left(before, after, facts.left, names=met.names), *notes),
         tuple(f"{name}: {why}" for state, name, why in after.unread if state == "failed"),
     )
 
@@ -95,6 +96,16 @@ def compare(before: Side, after: Side, *, any_job: bool = False) -> Difference:
 def _rules(before: Side, after: Side) -> Rules:
     old, new = before.judged, after.judged
     return Rules(len(old & new), tuple(sorted(old - new)), tuple(sorted(new - old)))
+
+
+def _unshared(before: Side, after: Side) -> list[str]:
+    rules = _rules(before, after)
+    numbers = [
+        f"{counted(len(codes), 'rule')} judged {side.called} only"
+        for side, codes in ((before, rules.only_a), (after, rules.only_b))
+        if codes
+    ]
+    return [f"{', '.join(numbers)}; {rules.both} both"] if numbers else []
 
 
 def _looked(side: Side) -> Looked:

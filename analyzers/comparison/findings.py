@@ -82,7 +82,7 @@ def compared_findings(before: Side, after: Side, *, names: bool, any_job: bool =
     and 6 after broker 5: neither new nor gone.
     """
     one_job = max(len(before.shown_jobs), len(after.shown_jobs)) <= 1
-    apart = names and all(len({each.get("scope") or "" for each in side.document["findings"]}) > 1 for side in (before, after))
+    apart = names and bool(before.scopes and after.scopes) and max(len(before.scopes), len(after.scopes)) > 1
     old, new = (_by_key(side, names=names, jobs=names and not one_job, scopes=apart) for side in (before, after))
     changes = [_both(old.pop(key), new.pop(key), names=names) for key in [*new] if key in old]
     for key in [*new]:
@@ -155,13 +155,15 @@ def _unseen(rows: Sequence[tuple[int, Document]], before: Side, after: Side, *, 
         return f"undecided in {after.called}: {open_[0]['says']}"
     if after.incomplete is not None:
         return f"in {after.called} {after.incomplete}"
+    if after.scopes and names and (lacks := {each.get("scope") or "" for _, each in rows} - after.scopes - {""}):
+        return f"{after.called} has nothing of {', '.join(sorted(lacks))}"
     if not all(after.shows(each.get("job") if names else None, before) for _, each in rows):
         return f"{after.called} shows nothing of its job"
     if not names and any(each.get("job") for _, each in rows) and not after.shown_jobs:
         return f"{after.called} shows nothing of a job"
     evidence = [place for _, each in rows for place in each.get("evidence") or () if isinstance(place, dict)]
-    if after.log_roles and (lacks := before.roles_of(evidence) - after.log_roles.keys()):
-        return f"{after.called} has no log of a {' or '.join(sorted(lacks))}"
+    if after.log_roles and (roles := before.roles_of(evidence) - after.log_roles.keys()):
+        return f"{after.called} has no log of a {' or '.join(sorted(roles))}"
     return None
 
 

@@ -94,6 +94,12 @@ class Side:
         by_file = {row["file"]: row["role"] or "unknown" for row in self.evidence.get("log_files", ())}
         return frozenset(by_file[file] for each in evidence if (file := each.get("file")) in by_file)
 
+    @cached_property
+    def scopes(self) -> frozenset[str]:
+        """The directories of the clusters that were judged apart; empty where there was one look at all."""
+        rows = [*self.document["findings"], *(self.document.get("job_state") or ()), *(self.evidence or {}).get("log_files", ())]
+        return frozenset(filter(None, (row.get("scope") for row in rows)))
+
     def shows(self, job: str | None, of: Side) -> bool:
         """Whether there is anything here of `job`, an id of the look `of`: by its id, its name, or the only job there is has no name."""
         if job is None or job in self._ids:
