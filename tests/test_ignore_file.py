@@ -57,6 +57,7 @@ def test_an_expired_entry_leaves_out_nothing_and_is_said(tmp_path: Path) -> None
     ("text", "says"),
     [
         ("[[ignore", "is no TOML"),
+        ("x = " + "[" * 5000, "is no TOML"),
         ("[[ignores]]\ncode = 'BRK201'", "'ignores' is not known there"),
         ("ignore = 3", "ignore is no list of tables"),
         ("ignore = [3]", "entry 1 of .* is no table"),
@@ -92,6 +93,10 @@ def test_it_is_found_in_the_working_directory(tmp_path: Path, monkeypatch: pytes
     assert [str(each) for each in choice(None, ["BRK101"], None, False, said).ignore] == ["BRK101", "RST101"]
     assert said.stderr.getvalue() == ".diagignore leaves out RST101\n"  # type: ignore[attr-defined]  # StringIO
     assert choice(None, None, None, True, environment()).ignore == ()
+    (tmp_path / ".diagignore").unlink()
+    (tmp_path / ".diagignore").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UsageError, match="cannot be read"):
+        choice(None, None, None, False, environment())
     with pytest.raises(UsageError, match="wants none"):
         choice(None, None, Path("x"), True, environment())
 

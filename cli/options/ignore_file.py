@@ -1,4 +1,4 @@
-"""The file of findings that are known and left out: ``.diagignore``, beside the working directory's files or named by ``--ignore-file``.
+"""The file of findings that are known and left out: ``.diagignore``, in the working directory or named by ``--ignore-file``.
 
 A table of TOML for each::
 
@@ -12,6 +12,7 @@ A table of TOML for each::
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timezone
 from pathlib import Path
@@ -26,6 +27,11 @@ _NEEDED = ("code", "reason")
 _FORM = "Each entry is a table [[ignore]] with code and reason, and if you like subject, owner, expires = 2026-12-01."
 
 
+def is_here() -> bool:
+    """Whether the working directory has one; a link that leads nowhere is one, and is said to be broken."""
+    return os.path.lexists(NAME)
+
+
 def ignored(named: Path | None, known: Sequence[str], today: date | None = None) -> tuple[list[CodeFilter], list[CodeFilter]]:
     """The entries of the file `named`, of ``.diagignore`` in the working directory where None is, and those of it that have expired.
 
@@ -33,7 +39,7 @@ def ignored(named: Path | None, known: Sequence[str], today: date | None = None)
     what is meant to be left out and is not is as wrong as the other way round.
     """
     place = Path(NAME) if named is None else named
-    if named is None and not place.exists():
+    if named is None and not is_here():
         return [], []
     entries = [_entry(said, f"entry {number} of {place}", str(place), known) for number, said in enumerate(_read(place), 1)]
     today = today or datetime.now(timezone.utc).date()
@@ -51,7 +57,7 @@ def _read(place: Path) -> list[Any]:
         raise UsageError(
             f"{place} cannot be read: {error.strerror or error}", "Name another with --ignore-file, or --no-ignore-file."
         ) from error
-    except ValueError as error:  # of TOML, or of UTF-8
+    except (ValueError, RecursionError) as error:  # of TOML, or of UTF-8
         raise UsageError(f"{place} is no TOML: {error}", _FORM) from error
     entries = said.get("ignore", [])
     if wrong := sorted(set(said) - {"ignore"}):

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.options.ignore_file import NAME, ignored
+from cli.options.ignore_file import ignored, is_here
 from cli.options.shared import (
     DEFAULT_MASTER,
     DEFAULT_MEMORY,
@@ -189,7 +189,7 @@ def choice(
     if ignore_file is not None and no_ignore_file:
         raise UsageError("--ignore-file names a file, and --no-ignore-file wants none", "Leave out one of them.")
     known: list[str] = []
-    read = not no_ignore_file and (ignore_file is not None or Path(NAME).exists())
+    read = not no_ignore_file and (ignore_file is not None or is_here())
     if only or ignore or read:
         from analyzers.rules.catalogue import rule_codes
 
