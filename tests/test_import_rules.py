@@ -33,6 +33,7 @@ STAGES = (
     "analyzers.rules",
     "analyzers.causal",
     "analyzers.diagnosis",
+    "analyzers.comparison",
     "analyzers.fleet",
     "cli.renderers",
     "cli.shell",

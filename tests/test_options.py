@@ -89,7 +89,7 @@ def test_what_defaults_to_none_stays_an_option_on_python_3_10(monkeypatch: pytes
     real = typing.get_type_hints
     monkeypatch.setattr(typing, "get_type_hints", lambda *given, **named: {k: v | None for k, v in real(*given, **named).items()})
     unset = {name: annotation for name, annotation, default in own_parameters(triage) if default is None}
-    assert set(unset) == {"paths", "since", "until", "log_timezone"}
+    assert set(unset) == {"paths", "since", "until", "log_timezone", "baseline"}
     assert {typing.get_origin(annotation) for annotation in unset.values()} == {typing.Annotated}
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from analyzers.bundle.encoding import encodable
 from analyzers.bundle.errors import BundleError
-from analyzers.bundle.keys import redaction_key, words_to_keep
+from analyzers.bundle.keys import key_id, redaction_key, words_to_keep
 from analyzers.tables import TABLES, Row
 from analyzers.tables.evidence import Evidence
 
@@ -66,7 +66,7 @@ class Hiding:
             [*map(redactor.lines, found.notes)],
             {name: redactor.lines(why) for name, why in found.absent.items()},
             found.stop,
-            found.redaction,
+            found.redaction or {"key": key_id(self.key)},
         )
 
     def texts(self, texts: Iterable[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -234,6 +234,7 @@ def concluded(
         ],
         looked_at=looked_at(counts := counts_of(whole)),
         counts=counts,
+        log_roles=dict(sorted(Counter(row["role"] or "unknown" for row in evidence.get("log_files", ())).items())),
         job_names={row["job"]: row["name"] for name in ("jobs_seen", "jobs") for row in whole.get(name, ()) if row["job"] and row["name"]},
         job_state=whole.get("job_state", ()),
         history=history(whole, as_of),

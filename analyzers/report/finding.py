@@ -113,6 +113,10 @@ class Finding:
     """Of a run without a verdict what was changed before it began."""
     advice: tuple[Line, ...] = ()
     """All that its page advises, of which `steps` and `fix` are what holds for the program (never in JSON)."""
+    change: str | None = None
+    """What became of it since the baseline of the run (`report/baseline.py`); None where there is none."""
+    was: str | None = None
+    """How it differs from what the baseline has, or why that could not see it, a clause."""
     engines: tuple[str, ...] = ()
     """The engine (and what stands beside it) in which alone its rule finds this (never in JSON)."""
 

@@ -130,7 +130,9 @@ def _without_verdict(report: Report) -> tuple[str, str]:
     why = doubt(report)
     if why or report.unseen:
         return "undecided", why or report.unseen[0]
-    return "clear", (went_on(report) or "nothing wrong found") if report.clean else "no rule had anything to look at"
+    if not report.clean:
+        return "clear", "no rule had anything to look at"
+    return "clear", went_on(report) or f"nothing {'else ' * bool(report.left_out)}wrong found"
 
 
 def document(report: FleetReport, plain: Any) -> dict[str, Any]:

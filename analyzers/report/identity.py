@@ -30,9 +30,14 @@ _ID = re.compile(r"[0-9a-f]{8}(?:-?[0-9a-f]{4}){3}-?[0-9a-f]{12}|\b[0-9a-f]{16,}
 
 def identity(of: Finding | Verdict, job_names: Mapping[str, str]) -> str:
     """``BRK101-5d1c07a2``: the code, and a digest of reason, job name and what the subject names."""
-    subject = {key: _named(of.subject[key]) for key in _LASTING if of.subject.get(key) is not None}
+    subject = lasting(of.subject)
     parts = (of.code, of.reason or "", job_names.get(of.job or "", ""), *(f"{key}={value}" for key, value in subject.items()))
     return f"{of.code}-{hashlib.sha256('|'.join(parts).encode('utf-8', 'backslashreplace')).hexdigest()[:8]}"
+
+
+def lasting(subject: Mapping[str, Any]) -> dict[str, str]:
+    """What a subject names that is the same thing in each run of a job, in words."""
+    return {key: _named(subject[key]) for key in _LASTING if subject.get(key) is not None}
 
 
 def _named(value: Any) -> str:

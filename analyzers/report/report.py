@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from analyzers.report.baseline import COUNTS_AS_NEW, Baseline
 from analyzers.report.finding import Defect, Finding, NotChecked, Quote, Severity
 from analyzers.report.history import Lane
 from analyzers.report.noticed import Noticed
@@ -141,6 +142,10 @@ class Report:
     """Every WARN, ERROR and fault of the logs by kind, those that findings explain, too."""
     counts: Mapping[str, int] = field(default_factory=dict)
     """The numbers of `looked_at`, by what was counted."""
+    log_roles: Mapping[str, int] = field(default_factory=dict)
+    """How many logs there were of each role: jobmanager, taskmanager, kafka-broker, …; empty where that was not counted."""
+    baseline: Baseline | None = None
+    """The earlier look that its findings are compared with."""
     left_out: Sequence[str] = ()
     """Codes of findings that the options of the run left out."""
     surroundings: Sequence[Name] = ()
@@ -170,5 +175,11 @@ class Report:
         return rows
 
     @property
+    def failing(self) -> list[Finding]:
+        """The findings that a run may fail by: all that were found, and beside a baseline those that it does not have as they are."""
+        return [finding for finding in self.found if finding.change is None or finding.change in COUNTS_AS_NEW]
+
+    @property
     def worst(self) -> Severity | None:
-        return max((f.severity for f in self.found), key=lambda s: s.rank, default=None)
+        """The gravest of what the run may fail by."""
+        return max((f.severity for f in self.failing), key=lambda s: s.rank, default=None)

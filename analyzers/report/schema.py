@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from analyzers.report.baseline import CHANGES
 from analyzers.report.effects import EFFECTS
 from analyzers.report.finding import CAUSES, STAGES, SUBJECT_KEYS, Severity
 from analyzers.tables import TABLES, ColumnType
@@ -71,6 +72,12 @@ def report_schema() -> Schema:
         "job_state": {**_list(_ref("table_job_state")), "description": "Each job as it is now, as far as the evidence shows."},
         "noticed": {**_list(_ref("noticed")), "description": "Every WARN, ERROR and fault of the logs, by kind."},
         "fragment": {**_MAYBE_TEXT, "description": "What there was to read, where that is too little for a verdict."},
+        "baseline": {**_baseline(), "description": "With --baseline: the earlier look, and what of it is gone or not seen in this one."},
+        "log_roles": {
+            "type": "object",
+            "additionalProperties": {"type": "integer", "minimum": 1},
+            "description": "How many logs there were of each role: jobmanager, taskmanager, kafka-broker, …",
+        },
         "forecast": {**_list(forecast), "description": "broker-health: the odds of a start, and what each change would bring."},
     }
     return {
@@ -89,6 +96,25 @@ def report_schema() -> Schema:
             **{f"table_{name}": _object({c.name: _COLUMN[c.type] for c in table.columns}) for name, table in TABLES.items()},
         },
     }
+
+
+def _baseline() -> Schema:
+    missed = {
+        "change": {"enum": ["gone", "unknown"]}, "code": _CODE, "severity": {"enum": [s.value for s in Severity]}, "job": _MAYBE_TEXT,
+        "subject": _ref("subject"), "says": _TEXT, "because": _MAYBE_TEXT,
+    }  # fmt: skip
+    counts = _object({change: {"type": "integer", "minimum": 0} for change in CHANGES})
+    return _object(
+        {
+            "name": _TEXT,
+            "version": _MAYBE_TEXT,
+            "as_of": _MAYBE_TIME,
+            "counts": counts,
+            "missed": _list(_object(missed)),
+            "remarks": _list(_TEXT),
+            "failed": {**_MAYBE_TEXT, "description": "Why nothing is compared; then no finding has a change."},
+        }
+    )
 
 
 def _verdict() -> Schema:
@@ -163,6 +189,8 @@ def _finding() -> Schema:
             **_ADVICE,
             "id": {**_TEXT, "description": "The same for one fault in two recordings of it."},
             "scope": _SCOPE,
+            "change": {"enum": list(CHANGES), "description": "With --baseline: what became of it since then. unknown: not judged then."},
+            "was": {**_MAYBE_TEXT, "description": "How it differs from the baseline, or why that could not see it."},
             "explained_by": {**_MAYBE_TEXT, "description": "Code of the verdict that this is a consequence or a symptom of."},
         },
     )

@@ -10,6 +10,7 @@ import typer
 _IN_HELP = (
     "triage",
     "fleet",
+    "diff",
     "broker_health",
     "lag_report",
     "checkpoint_inspect",

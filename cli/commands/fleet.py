@@ -9,7 +9,23 @@ import typer
 
 from cli.options.flink import FlinkRestAuth
 from cli.options.kafka import seconds
-from cli.options.report import Cores, FailOnOption, Ignore, Keep, Memory, NoPager, Only, Quiet, Redact, RedactionKey, SparkMaster, Verbose
+from cli.options.report import (
+    Cores,
+    FailOnOption,
+    Ignore,
+    IgnoreFile,
+    Keep,
+    Memory,
+    NoIgnoreFile,
+    NoPager,
+    Only,
+    Quiet,
+    Redact,
+    RedactionKey,
+    SparkMaster,
+    Verbose,
+    choice,
+)
 from cli.options.shared import (
     DEFAULT_MASTER,
     DEFAULT_MEMORY,
@@ -18,9 +34,7 @@ from cli.options.shared import (
     RunOptions,
     Since,
     Until,
-    code_filters,
     heap,
-    hidden_subjects,
     master_with,
     moment,
 )
@@ -49,7 +63,10 @@ RestTimeout = Annotated[str, typer.Option("--timeout", metavar="TIME", help="For
 Outputs = Annotated[
     list[str] | None,
     typer.Option(
-        "-o", "--output", metavar="FORMAT[=FILE]", help="terminal, plain, json, html, csv, parquet; repeatable: -o html=fleet.html"
+        "-o",
+        "--output",
+        metavar="FORMAT[=FILE]",
+        help="terminal, plain, json, html, csv, parquet, sarif, junit; repeatable: -o html=fleet.html",
     ),
 ]
 Baseline = Annotated[
@@ -89,6 +106,8 @@ def fleet(
     log_timezone: LogTimezone = None,
     only: Only = None,
     ignore: Ignore = None,
+    ignore_file: IgnoreFile = None,
+    no_ignore_file: NoIgnoreFile = False,
     fail_on: FailOnOption = FailOn.CRITICAL,
     baseline: Baseline = None,
     save: Save = None,
@@ -153,14 +172,11 @@ def fleet(
     if jobs_by not in JOBS_BY:
         raise UsageError(f"--jobs-by: {jobs_by!r} is unknown", f"Choose from {', '.join(JOBS_BY)}.")
     view = view_of(sort, group_by, team, only_new=only_new, compared=baseline is not None, whole=verbose)
-    known: list[str] = []
-    if only or ignore:
-        from analyzers.rules.catalogue import rule_codes
-
-        known = rule_codes()
+    rules = choice(only, ignore, ignore_file, no_ignore_file, environment, hide=redact)
     options = RunOptions(
-        only=code_filters(only, known),
-        ignore=code_filters(ignore, known),
+        only=rules.only,
+        ignore=rules.ignore,
+        expired=rules.expired,
         fail_on=fail_on.value,
         since=moment(since),
         until=moment(until),
@@ -173,7 +189,6 @@ def fleet(
         keep=keep,
         hide=redact,
     )
-    hidden_subjects(options.only, options.ignore, hide=redact)
     named = [*(paths or []), *([str(flink_rest_file)] if flink_rest_file is not None else [])]
     before = fleet_history.baseline(baseline, save) if baseline is not None else None
     environment.say(f"diag {version()}: reading {', '.join(named[:3])}")
@@ -200,6 +215,6 @@ def fleet(
             environment.say(f"saved in {save}")
         except CannotLook as error:  # what was found is reported all the same
             failures.append(error)
-    failures += emit(found, wanted, environment, view)
+    failures += emit(found, wanted, environment, view, fail_on.value)
     code = fleets.exit_code(found.report, fail_on.value)
     return after(failures[0], code, environment) if failures else code

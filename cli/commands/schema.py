@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from cli.shell.environment import Environment
+from cli.shell.exits import UsageError
 
 
 def register(app: typer.Typer) -> None:
@@ -14,7 +15,9 @@ def register(app: typer.Typer) -> None:
 
 
 def schema(
-    context: typer.Context, of_fleet: Annotated[bool, typer.Option("--fleet", help="The schema of `diag fleet -o json`.")] = False
+    context: typer.Context,
+    of_fleet: Annotated[bool, typer.Option("--fleet", help="The schema of `diag fleet -o json`.")] = False,
+    of_diff: Annotated[bool, typer.Option("--diff", help="The schema of `diag diff -o json`.")] = False,
 ) -> None:
     """Print the JSON Schema (2020-12) of `-o json`.
 
@@ -27,8 +30,12 @@ def schema(
     """
     import json
 
+    from analyzers.comparison.difference import difference_schema
     from analyzers.report.fleet import fleet_schema
     from analyzers.report.schema import report_schema
 
     environment: Environment = context.obj or Environment.real()
-    environment.write(json.dumps(fleet_schema() if of_fleet else report_schema(), indent=2, ensure_ascii=False) + "\n")
+    if of_fleet and of_diff:
+        raise UsageError("--fleet and --diff are two schemas", "Ask for one of them.")
+    wanted = fleet_schema() if of_fleet else difference_schema() if of_diff else report_schema()
+    environment.write(json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")

@@ -27,6 +27,16 @@ Paths = Annotated[
 ]
 
 
+Baseline = Annotated[
+    str | None,
+    typer.Option(
+        "--baseline",
+        metavar="REPORT|BUNDLE",
+        help="An earlier look: what -o json saved, or a bundle. Findings are new, worse or still there; still there is no exit code 1.",
+    ),
+]
+
+
 def register(app: typer.Typer) -> None:
     app.command("triage", short_help="Say why a job is stalled or restarting.")(reporting(asking_live(triage)))
 
@@ -39,6 +49,7 @@ def triage(
     since: Since = None,
     until: Until = None,
     log_timezone: LogTimezone = None,
+    baseline: Baseline = None,
 ) -> int:
     """Say why a job is stalled or restarting, since when, and what to change.
 
@@ -47,11 +58,13 @@ def triage(
       diag triage /var/log/flink /checkpoints/5f0e64a1c3d2b7980e1f2a3b4c5d6e7f
       kubectl logs -l app=orders --prefix --timestamps --tail=-1 | diag triage -
       diag triage /var/log/flink --flink-rest http://jobmanager:8081 --bootstrap-server kafka-1:9092,kafka-2:9092
+      diag triage /var/log/flink --baseline yesterday.json
 
     Reads logs of Flink, Beam, Spark and Kafka, plain, compressed or wrapped (kubectl, journald, docker, yarn, JSON lines), and the
     checkpoints of Flink and Structured Streaming that lie below the same paths. Directories are searched; what is neither is passed over.
     With --flink-rest the JobManager is asked as well, with --bootstrap-server the Kafka cluster, and all is judged together. With --bundle
-    it reads that bundle instead.
+    it reads that bundle instead. With --baseline each finding is new, worse, or still there since that look, and what is gone is named;
+    gone only where this run could see it. Exit code 1 is then for what is new or worse, or was not judged before.
 
     Permissions: to read the files; for Kafka those of broker-health and lag-report; of Flink's REST interface GET only. It starts a local
     JVM (Java 17 or newer), connects to nothing but the addresses given, and changes nothing.
@@ -63,15 +76,25 @@ def triage(
 
     ahead.begin(options, environment)  # before anything is said: what takes secrets out of that is loaded meanwhile
     environment.say(f"diag {version()}: reading {_named([*(paths or []), *live.named], options.bundle)}")
+    if baseline is not None and options.facts_only:
+        raise UsageError("--baseline compares findings, and --facts-only judges nothing", "Leave out one of them.")
+    if baseline == "-":
+        raise UsageError("--baseline reads no standard input", "Name a report that -o json saved, or a bundle.")
+    existing([baseline] if baseline is not None else [])
     options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
     from cli.runs.evidence import Interrupted
     from cli.runs.triage import run, unread
 
+    before = None
+    if baseline is not None:
+        from cli.runs.baseline import earlier
+
+        before = earlier(baseline)
     collectors = [] if options.bundle else live.collectors()
     stdin = piped(environment) if "-" in (paths or ()) else None
     try:
         report = run(
-            paths or [], options, version=version(), stdin=stdin, collectors=collectors, progress=environment.say,
+            paths or [], options, version=version(), stdin=stdin, collectors=collectors, baseline=before, progress=environment.say,
             meanwhile=partial(load, options.outputs, environment),
         )  # fmt: skip
     except Interrupted as early:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from cli.options.ignore_file import ignored, is_here
 from cli.options.shared import (
     DEFAULT_MASTER,
     DEFAULT_MEMORY,
+    CodeFilter,
     FailOn,
     Given,
     RunOptions,
@@ -25,6 +28,7 @@ from cli.options.shared import (
     own_parameters,
 )
 from cli.shell.environment import Environment
+from cli.shell.exits import UsageError
 from cli.shell.output import FORMATS, parse
 
 Outputs = Annotated[
@@ -33,8 +37,8 @@ Outputs = Annotated[
         "-o",
         "--output",
         metavar="FORMAT[=FILE]",
-        help="terminal, plain, json, markdown, html, csv, parquet; repeatable, also into a file: -o html=report.html. Of one table: "
-        "-o csv:lag_status, -o parquet:lag_status=FILE; without its name, of findings.",
+        help="terminal, plain, json, markdown, html, csv, parquet, sarif, junit; repeatable, also into a file: -o html=report.html. Of one "
+        "table: -o csv:lag_status, -o parquet:lag_status=FILE; without its name, of findings.",
         autocompletion=lambda: list(FORMATS),
     ),
 ]
@@ -51,6 +55,15 @@ Ignore = Annotated[
         autocompletion=codes_beginning_with,
     ),
 ]
+IgnoreFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--ignore-file",
+        metavar="FILE",
+        help="What is left out, with reason, owner and expiry date (TOML). Default: .diagignore in the working directory.",
+    ),
+]
+NoIgnoreFile = Annotated[bool, typer.Option("--no-ignore-file", help="Leave out nothing that a .diagignore names.")]
 FailOnOption = Annotated[FailOn, typer.Option("--fail-on", help="Exit with 1 when a finding is at least this severe.")]
 BundleOption = Annotated[
     Path | None, typer.Option("--bundle", metavar="PATH", help="Judge this bundle (directory, .tar.gz, .tar.zst) and look at nothing live.")
@@ -105,6 +118,8 @@ REPORTING: tuple[Given, ...] = (
     ("outputs", Outputs, None),
     ("only", Only, None),
     ("ignore", Ignore, None),
+    ("ignore_file", IgnoreFile, None),
+    ("no_ignore_file", NoIgnoreFile, False),
     ("fail_on", FailOnOption, FailOn.CRITICAL),
     ("bundle", BundleOption, None),
     ("save", Save, None),
@@ -148,19 +163,57 @@ def reporting(command: Callable[..., int]) -> Callable[..., int]:
     return declared(asked, [("context", typer.Context, inspect.Parameter.empty), *own, *REPORTING])
 
 
-def _options(chosen: dict[str, Any], environment: Environment) -> RunOptions:
-    parse(chosen["outputs"])
+@dataclass(frozen=True)
+class Choice:
+    """Which rules and findings are asked for and left out; `expired`: what an entry of the ignore file leaves out no more."""
+
+    only: tuple[CodeFilter, ...] = ()
+    ignore: tuple[CodeFilter, ...] = ()
+    expired: tuple[CodeFilter, ...] = ()
+
+
+def choice(
+    only: list[str] | None,
+    ignore: list[str] | None,
+    ignore_file: Path | None,
+    no_ignore_file: bool,
+    environment: Environment,
+    *,
+    hide: bool = False,
+) -> Choice:
+    """What ``--only``, ``--ignore`` and the ignore file name; what has expired is said. With `hide` the words of the file are not kept: a
+    redacted report has tokens for such.
+
+    Raises `UsageError` for a code that no rule has, and for a file that is none.
+    """
+    if ignore_file is not None and no_ignore_file:
+        raise UsageError("--ignore-file names a file, and --no-ignore-file wants none", "Leave out one of them.")
     known: list[str] = []
-    if chosen["only"] or chosen["ignore"]:
+    read = not no_ignore_file and (ignore_file is not None or is_here())
+    if only or ignore or read:
         from analyzers.rules.catalogue import rule_codes
 
         known = rule_codes()
-    only, ignore = code_filters(chosen["only"], known), code_filters(chosen["ignore"], known)
-    hidden_subjects(only, ignore, hide=chosen["redact"])
+    kept, expired = ignored(ignore_file, known) if read else ([], [])
+    for each in expired:
+        environment.complain(f"diag: {each} in {each.by} expired on {each.expires}: it leaves out nothing")
+    if kept:
+        environment.say(f"{kept[0].by} leaves out {', '.join(map(str, kept))}")
+    if hide:
+        kept, expired = ([replace(each, by="the ignore file", reason=None, owner=None) for each in some] for some in (kept, expired))
+    chosen = Choice(code_filters(only, known), (*code_filters(ignore, known), *kept), tuple(expired))
+    hidden_subjects(chosen.only, chosen.ignore, hide=hide)
+    return chosen
+
+
+def _options(chosen: dict[str, Any], environment: Environment) -> RunOptions:
+    parse(chosen["outputs"])
+    rules = choice(chosen["only"], chosen["ignore"], chosen["ignore_file"], chosen["no_ignore_file"], environment, hide=chosen["redact"])
     return RunOptions(
         outputs=tuple(chosen["outputs"] or ()),
-        only=only,
-        ignore=ignore,
+        only=rules.only,
+        ignore=rules.ignore,
+        expired=rules.expired,
         fail_on=chosen["fail_on"].value,
         bundle=chosen["bundle"],
         save=chosen["save"],

@@ -8,7 +8,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -81,6 +81,15 @@ class CodeFilter:
 
     code: str
     subject: str | None = None
+    by: str = "--ignore"
+    """What names it: the option, or a file; then come what that says."""
+    reason: str | None = None
+    owner: str | None = None
+    expires: date | None = None
+    """The last day on which it holds."""
+
+    def __str__(self) -> str:
+        return self.code if self.subject is None else f"{self.code}={self.subject}"
 
     def takes(self, finding: Finding) -> bool:
         if finding.code != self.code:
@@ -95,6 +104,8 @@ class RunOptions:
     outputs: tuple[str, ...] = ()
     only: tuple[CodeFilter, ...] = ()
     ignore: tuple[CodeFilter, ...] = ()
+    expired: tuple[CodeFilter, ...] = ()
+    """Entries of the ignore file that leave out nothing any more."""
     fail_on: str = "critical"
     since: datetime | timedelta | None = None
     until: datetime | timedelta | None = None
@@ -170,9 +181,7 @@ def code_filters(values: Iterable[str] | None, known: Sequence[str]) -> tuple[Co
 def hidden_subjects(*filters: Sequence[CodeFilter], hide: bool) -> None:
     """Raises `UsageError` for a subject that would be looked for among tokens: nothing would be left out, or all."""
     if hide and (named := next((each for own in filters for each in own if each.subject is not None), None)) is not None:
-        raise UsageError(
-            f"{named.code}={named.subject}: with --redact the subjects of a report are tokens", f"Name the rule alone: {named.code}."
-        )
+        raise UsageError(f"{named} ({named.by}): with --redact the subjects of a report are tokens", f"Name the rule alone: {named.code}.")
 
 
 def known_code(code: str, known: Sequence[str]) -> str:

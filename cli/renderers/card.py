@@ -15,9 +15,11 @@ from typing import Any
 
 from analyzers.diagnosis.coverage import NOT_UNDERSTOOD
 from analyzers.diagnosis.culprits import owner_words
+from analyzers.report.baseline import CHANGES, COUNTS_AS_NEW
 from analyzers.report.durations import counted, span
 from analyzers.report.finding import Evidence, Finding, Quote, Severity
 from analyzers.report.history import Lane
+from analyzers.report.left_out import is_of_left_out
 from analyzers.report.noticed import Noticed
 from analyzers.report.outcome import doubt
 from analyzers.report.report import RESTARTED_BECAUSE, Report, Verdict, shown_state
@@ -122,7 +124,7 @@ def _card_of(report: Report, scope: str, job: str | None, verdicts: Sequence[Ver
     own = [f for f in report.found if f.job in (job, None) and f.scope == scope]
     main = next((f for f in own if f.code == first.code and f.reason == first.reason), None)
     also = _also(report, verdicts, own)
-    below = []
+    below = [(became(main), "risk" if main.change in COUNTS_AS_NEW else "")] if main is not None and main.change else []
     if first.trigger and first.says.startswith(RESTARTED_BECAUSE):  # it is another fault than the one that keeps the job down
         below.append((f"Trigger: {_short(first.trigger)}", ""))
     if main is not None and main.inferred:
@@ -334,7 +336,51 @@ def _also(report: Report, verdicts: Sequence[Verdict], own: Sequence[Finding]) -
     """Other verdicts of the job, and findings that are in no verdict's chain."""
     others = [(_headline(v), v.code) for v in verdicts[1:]]
     named = {*verdicts[0].chain, *(v.code for v in verdicts)}
-    return others + [(printable(f.headline or f.says), f.code) for f in own if f.code not in named]
+    return others + [(f"{changed(f)}{printable(f.headline or f.says)}", f.code) for f in own if f.code not in named]
+
+
+def changed(finding: Finding) -> str:
+    """What became of a finding since the baseline, as a mark before its words; nothing where there is none."""
+    return f"{finding.change}: " if finding.change else ""
+
+
+def became(finding: Finding) -> str:
+    """What became of a finding since the baseline, a sentence."""
+    was = f": {printable(finding.was)}" if finding.was else ""
+    says = {
+        "new": "New since the baseline",
+        "worse": f"Worse than in the baseline{was}",
+        "still": f"Still there since the baseline{was}",
+        "unknown": f"Whether it is new is not known{was}",
+    }
+    return f"{says.get(finding.change or '', '')}."
+
+
+def since_baseline(report: Report) -> list[tuple[str, str, str]]:
+    """Label, words and style of what became of the findings of the baseline."""
+    baseline = report.baseline
+    if baseline is None:
+        return []
+    if baseline.failed is not None:
+        return [("baseline", printable(f"{baseline.name}: {baseline.failed}"), "risk")]
+    until = f" (until {baseline.as_of[:19].replace('T', ' ')})" if baseline.as_of else ""
+    counts = ", ".join(f"{number} {_NUMBERED.get(each, each)}" for each in CHANGES if (number := baseline.counts.get(each)))
+    rows = [("baseline", printable(f"{baseline.name}{until}: {counts or 'no findings in both'}"), "")]
+    rows += [("baseline", printable(words), "dim") for words in baseline.remarks]
+    for change in ("gone", "unknown"):
+        missed = [each for each in baseline.missed if each.change == change]
+        rows += [(change, printable(f"{each.says} [{each.code}]" + _clause(each.because)), "") for each in missed[:_MOST_MISSED]]
+        if len(missed) > _MOST_MISSED:
+            rows.append((change, f"and {len(missed) - _MOST_MISSED} more: -o json has them", "dim"))
+    return rows
+
+
+def _clause(because: str | None) -> str:
+    return f": {because}" if because else ""
+
+
+_NUMBERED = {"still": "still there"}
+_MOST_MISSED = 5
 
 
 def is_open(report: Report) -> bool:
@@ -350,8 +396,9 @@ _OPTION = re.compile(r"\((--?[\w-]+[^)]*|diag [^)]*)\)")
 def remains(report: Report) -> list[tuple[str, str, str]]:
     """Label, words and style of what was read in part, of what was not checked in one row, and of notes."""
     bad = [s for s in report.sources if s.state != "ok"]
+    compared = since_baseline(report)
     labels = {"partial": "partly read"}
-    rows = [(labels.get(s.state, "not read"), f"{printable(s.name)}: {printable(s.why or s.state)}", "risk") for s in bad[:3]]
+    rows = compared + [(labels.get(s.state, "not read"), f"{printable(s.name)}: {printable(s.why or s.state)}", "risk") for s in bad[:3]]
     if len(bad) > 3:
         rows.append((rows[-1][0], f"and {len(bad) - 3} more", "risk"))
     rows += [("defect", f"{d.code} crashed, a defect in diag; the other rules judged", "risk") for d in report.defects[:2]]
@@ -365,10 +412,11 @@ def remains(report: Report) -> list[tuple[str, str, str]]:
         if len(reasons) > len(words) and not report.verdicts:  # an all-clear hides nothing
             words.append(f"{len(reasons) - len(words)} more: -v")
         rows.append(("not checked", "; ".join(dict.fromkeys(words)), "dim"))
+    always = [note for note in report.notes if is_of_left_out(note)]
     strange = [note for note in report.notes if note.startswith(NOT_UNDERSTOOD)]
     most = len(report.notes) if report.facts else _MOST_NOTES_BELOW if report.verdicts else _MOST_NOTES
     notes = report.notes[:most] if in_rows or report.facts else strange
-    return rows + [("note", printable(note), "dim") for note in notes]
+    return rows + [("note", printable(note), "dim") for note in dict.fromkeys((*notes, *always))]
 
 
 def _unchecked(because: str) -> str:

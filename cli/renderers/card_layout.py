@@ -13,7 +13,7 @@ from analyzers.report.outcome import doubt
 from analyzers.report.report import Report
 from cli.renderers import noticing
 from cli.renderers.acknowledgements import matrix
-from cli.renderers.card import BEFORE, BESIDE, CHANGED, Card, Told, cards, finding_quotes, is_open, noticed_quotes, remains
+from cli.renderers.card import BEFORE, BESIDE, CHANGED, Card, Told, cards, changed, finding_quotes, is_open, noticed_quotes, remains
 from cli.renderers.picture import LABEL, picture
 from cli.renderers.wording import all_clear, clipped, clock, is_clear, nothing_wrong, printable
 
@@ -83,22 +83,22 @@ def _card(card: Card, width: int, *, first: bool) -> Iterator[Line]:
     yield from _state_line(card, width, first=first)
     yield []
     mark = ("✓ ", "over") if card.over else ("✗ ", "broken")
-    yield from _wrapped([mark, (card.headline, "strong"), (f"  [{card.verdict.code}]", "dim")], width, _INDENT)
+    yield from wrapped([mark, (card.headline, "strong"), (f"  [{card.verdict.code}]", "dim")], width, _INDENT)
     for words, place in card.quotes:
         beside = words.startswith((BEFORE, BESIDE, CHANGED))
         yield from _quote(words, place, width, _MOST_OF_BESIDE if beside else _MOST_QUOTED if len(card.quotes) > 1 else _MOST_ALONE)
     if card.where:
-        yield from _wrapped([("where  ", "dim"), (card.where, "")], width, _INDENT + 7, first=_INDENT)
+        yield from wrapped([("where  ", "dim"), (card.where, "")], width, _INDENT + 7, first=_INDENT)
     for words, style in card.below:
-        yield from _wrapped([(words, style)], width, _INDENT, first=_INDENT)
+        yield from wrapped([(words, style)], width, _INDENT, first=_INDENT)
     yield []
     number = 0
     for label, words, style in card.advice:
         if label == "fix":
             number += 1
-            yield from _labelled(label if number == 1 else "", [(f"{number}  {words}", style)], width, hang=3)
+            yield from labelled(label if number == 1 else "", [(f"{number}  {words}", style)], width, hang=3)
         else:
-            yield from _labelled(*(("", [(f"{label}: {words}", style)]) if label != "not known" else (label, [(words, style)])), width)
+            yield from labelled(*(("", [(f"{label}: {words}", style)]) if label != "not known" else (label, [(words, style)])), width)
     if card.check:
         yield [(f"  {'check':<10}", "strong"), (card.check, "do unwrapped")]
     yield from _drawn(card, width)
@@ -110,15 +110,15 @@ def _card(card: Card, width: int, *, first: bool) -> Iterator[Line]:
     if card.also:
         yield []
     for number, (words, code) in enumerate(card.also[:_MOST_ALSO]):
-        yield from _labelled("also" if number == 0 else "", [(words, ""), (f"  [{code}]", "dim")], width)
+        yield from labelled("also" if number == 0 else "", [(words, ""), (f"  [{code}]", "dim")], width)
     if len(card.also) > _MOST_ALSO:
-        yield from _labelled("", [(f"and {len(card.also) - _MOST_ALSO} more", "dim")], width)
+        yield from labelled("", [(f"and {len(card.also) - _MOST_ALSO} more", "dim")], width)
 
 
 def _quote(words: str, place: str, width: int, most: int) -> Iterator[Line]:
     """The decisive words between quotation marks, at most so many lines of them, and where they were printed."""
     room = (min(width, PROSE) - 2 * _INDENT) * most - len(place) - 6
-    yield from _wrapped([(_clipped(words, room), "strong"), (f"  {place}", "dim")], width, 2 * _INDENT, first=2 * _INDENT)
+    yield from wrapped([(_clipped(words, room), "strong"), (f"  {place}", "dim")], width, 2 * _INDENT, first=2 * _INDENT)
 
 
 def _clipped(words: str, room: int) -> str:
@@ -135,7 +135,7 @@ _SHARE_OF_END, _MOST_OF_NOTICED = 0.4, 200
 def _state_line(card: Card, width: int, *, first: bool = True) -> Iterator[Line]:
     state: Line = [(f"  {card.state}", card.style)] if card.state else []
     zone: Line = [(f"  ({card.times})", "dim")] if first and card.times else []
-    yield from _wrapped([(card.name, "strong"), *state, (f"  {card.now}", ""), *zone], width, _INDENT)
+    yield from wrapped([(card.name, "strong"), *state, (f"  {card.now}", ""), *zone], width, _INDENT)
 
 
 def _drawn(card: Card, width: int) -> Iterator[Line]:
@@ -156,7 +156,7 @@ def _story(told: Sequence[Told], width: int) -> Iterator[Line]:
         times = f"  ×{row.count}" if row.count > 1 else ""
         room = min(width, 120) - _INDENT - len(at) - 2 - len(times) - len(row.place) - 2
         if room < 24:
-            yield from _wrapped([(f"{at}  {row.says}{times}  {row.place}", "")], width, _INDENT + len(at) + 2, first=_INDENT)
+            yield from wrapped([(f"{at}  {row.says}{times}  {row.place}", "")], width, _INDENT + len(at) + 2, first=_INDENT)
             continue
         yield [(f"{' ' * _INDENT}{at}  ", "dim"), (f"{clipped(row.says, room):<{room}}", ""), (times, "strong"), (f"  {row.place}", "dim")]
 
@@ -175,7 +175,7 @@ def _no_verdict(report: Report, width: int) -> Iterator[Line]:
     for number, finding in enumerate(found[:_MOST_ALSO]):
         yield from _finding(finding, width, "found" if number == 0 and not warned else "")
     if len(found) > _MOST_ALSO:
-        yield from _labelled("", [(f"and {len(found) - _MOST_ALSO} more", "dim")], width)
+        yield from labelled("", [(f"and {len(found) - _MOST_ALSO} more", "dim")], width)
     if warned:
         yield []
         yield from _outcome(report, width)
@@ -185,25 +185,25 @@ def _no_verdict(report: Report, width: int) -> Iterator[Line]:
 def _outcome(report: Report, width: int) -> Iterator[Line]:
     """What the run came to, where it came to no verdict."""
     if is_open(report):
-        yield from _wrapped([("? ", "risk"), (f"{doubt(report)}.", "strong")], width, _INDENT)
+        yield from wrapped([("? ", "risk"), (f"{doubt(report)}.", "strong")], width, _INDENT)
         return
     good = is_clear(report)
     words = (nothing_wrong(report) or all_clear(report, "above"), "strong" if good else "")
-    yield from _wrapped([("✓ ", "do") if good else ("? ", "risk"), words], width, _INDENT)
+    yield from wrapped([("✓ ", "do") if good else ("? ", "risk"), words], width, _INDENT)
 
 
 def _finding(finding: Finding, width: int, label: str) -> Iterator[Line]:
     """A warning with what speaks for it and what to do; of less than that one row."""
     style = {Severity.CRITICAL: "broken", Severity.WARNING: "risk"}.get(finding.severity, "")
-    said = [(printable(finding.headline or finding.says), style), (f"  [{finding.code}]", "dim")]
+    said = [(f"{changed(finding)}{printable(finding.headline or finding.says)}", style), (f"  [{finding.code}]", "dim")]
     if finding.severity.rank < Severity.WARNING.rank or finding.passed:
-        yield from _labelled(label or "found", [("has passed: ", "over"), *said] if finding.passed else said, width)
+        yield from labelled(label or "found", [("has passed: ", "over"), *said] if finding.passed else said, width)
         return
-    yield from _wrapped([("! ", "risk"), *said], width, _INDENT)
+    yield from wrapped([("! ", "risk"), *said], width, _INDENT)
     for words, place in finding_quotes(finding):
         yield from _quote(words, place, width, _MOST_QUOTED)
     for number, step in enumerate(finding.steps, 1):
-        yield from _labelled("fix" if number == 1 else "", [(f"{number}  {printable(step)}", "do")], width, hang=3)
+        yield from labelled("fix" if number == 1 else "", [(f"{number}  {printable(step)}", "do")], width, hang=3)
 
 
 def _noticed(report: Report, width: int) -> Iterator[Line]:
@@ -217,29 +217,29 @@ def _noticed(report: Report, width: int) -> Iterator[Line]:
     for number, row in enumerate(wanted[:_MOST_NOTICED]):
         at = noticing.time(row)
         where = [(f"  ×{row.count}", "strong"), (f"  {noticing.place(row)}", "dim")]
-        yield from _labelled("" if number else "noticed", [(f"{at}  " if at else "", "dim"), (noticing.says(row), ""), *where], width)
+        yield from labelled("" if number else "noticed", [(f"{at}  " if at else "", "dim"), (noticing.says(row), ""), *where], width)
         code = [(f"  [{row.code}]", "dim")] if row.code else []
         if row.means not in meant and not (leads and row.signature == REMARK):
-            yield from _labelled("", [(row.means, "dim"), *code], width)
+            yield from labelled("", [(row.means, "dim"), *code], width)
         meant.add(row.means)
         for words, place in noticed_quotes(row):
-            yield from _labelled("", [(_clipped(words, _MOST_OF_NOTICED), ""), (f"  {place}", "dim")], width)
+            yield from labelled("", [(_clipped(words, _MOST_OF_NOTICED), ""), (f"  {place}", "dim")], width)
     rest = [row for row in rows if row not in wanted[:_MOST_NOTICED]]
     if rest:
         words = f"{'and ' if wanted else ''}{noticing.counts(rest)}: -v has them"
-        yield from _labelled("" if wanted else "noticed", [(words, "dim")], width)
+        yield from labelled("" if wanted else "noticed", [(words, "dim")], width)
     said = doubt(report) or ""
     for row in leads:
         inferred = printable(row.inferred or "")
         if inferred[1:].rstrip(".") not in said:
-            yield from _labelled("inferred", [(inferred, "strong")], width)
+            yield from labelled("inferred", [(inferred, "strong")], width)
         for number, step in enumerate(row.steps, 1):
-            yield from _labelled("fix" if number == 1 else "", [(f"{number}  {printable(step)}", "do")], width, hang=3)
+            yield from labelled("fix" if number == 1 else "", [(f"{number}  {printable(step)}", "do")], width, hang=3)
     if is_open(report):
         more, *command = noticing.decides(report, wanted)
         yield [("  to be sure: ", "strong"), (more + (", or" if command else ""), "do")]
         yield from ([(f"{' ' * 14}{each}", "do unwrapped")] for each in command)
-        yield from (line for hidden in report.unseen for line in _wrapped([("  not seen: ", "strong"), (printable(hidden), "")], width, 12))
+        yield from (line for hidden in report.unseen for line in wrapped([("  not seen: ", "strong"), (printable(hidden), "")], width, 12))
 
 
 def _end(report: Report, width: int) -> Iterator[Line]:
@@ -249,19 +249,19 @@ def _end(report: Report, width: int) -> Iterator[Line]:
         yield []
     before = ""
     for label, words, style in rows:
-        yield from _labelled(label if label != before else "", [(words, style)], width)
+        yield from labelled(label if label != before else "", [(words, style)], width)
         before = label
     if report.verdicts:
         yield [("  more: -v, one rule: ", "dim"), (f"diag explain {report.verdicts[0].code}", "dim")]
 
 
-def _labelled(label: str, pieces: Line, width: int, hang: int = 0) -> list[Line]:
+def labelled(label: str, pieces: Line, width: int, hang: int = 0) -> list[Line]:
     """``  label     words``, wrapped below the words."""
     head = f"{' ' * _INDENT}{label:<10}" if len(label) < 10 else f"{' ' * _INDENT}{label}  "
-    return list(_wrapped([(head, "strong"), *pieces], width, len(head) + hang))
+    return list(wrapped([(head, "strong"), *pieces], width, len(head) + hang))
 
 
-def _wrapped(pieces: Line, width: int, indent: int, first: int = 0) -> Iterator[Line]:
+def wrapped(pieces: Line, width: int, indent: int, first: int = 0) -> Iterator[Line]:
     """`pieces` as one paragraph of at most `PROSE` columns, further lines indented; words are not broken, however long."""
     room = min(width, PROSE)
     line: Line = [(" " * first, "")] if first else []

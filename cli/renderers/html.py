@@ -283,6 +283,7 @@ def _picture(one: Card, number: int, places: _Places) -> Iterator[Markup]:
 def _remains(report: Report) -> Iterator[Markup]:
     rows = [(state, words, "risk") for state, words in troubled_sources(report)]
     rows += [row for row in card.remains(report) if row[0] in ("not checked", "defect")]
+    rows += card.since_baseline(report)
     if rows:
         yield element("dl", *(_told(text(label), text(words), style=style) for label, words, style in rows))
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from analyzers.report.baseline import CHANGES, Baseline
 from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding, Quote
 from analyzers.report.identity import identity
 from analyzers.report.noticed import Noticed
@@ -69,10 +70,25 @@ def _values(report: Report) -> dict[str, Any]:
         "job_state": [_fact("job_state", row) for row in report.job_state],
         "noticed": [_noticed(each) for each in report.noticed],
         "fragment": report.fragment,
+        "log_roles": dict(report.log_roles),
     }
+    if report.baseline is not None:
+        found["baseline"] = _baseline(report.baseline)
     if "forecast" in report.facts:
         found["forecast"] = _forecast(report)
     return found
+
+
+def _baseline(baseline: Baseline) -> dict[str, Any]:
+    return {
+        "name": baseline.name,
+        "version": baseline.version,
+        "as_of": baseline.as_of,
+        "counts": {change: baseline.counts.get(change, 0) for change in CHANGES},
+        "missed": [{**vars(each), "subject": _subject(each.subject)} for each in baseline.missed],
+        "remarks": list(baseline.remarks),
+        "failed": baseline.failed,
+    }
 
 
 def _forecast(report: Report) -> list[dict[str, Any]]:
@@ -154,6 +170,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "beside": [_quote(quote) for quote in finding.beside],
         "changed": [_quote(quote) for quote in finding.changed],
         **({"scope": finding.scope} if finding.scope else {}),
+        **({"change": finding.change, "was": finding.was} if finding.change else {}),
     }
 
 

@@ -52,7 +52,7 @@ def summary(report: Report) -> str:
     return "\n".join(_cards(report)).rstrip() + "\n"
 
 
-def _text(words: str) -> str:
+def escaped(words: str) -> str:
     """Plain words: nothing in them is markup."""
     return _MARKUP.sub(r"\\\1", printable(words))
 
@@ -79,9 +79,10 @@ def _block(lines: Iterable[str]) -> list[str]:
 def _cards(report: Report) -> Iterator[str]:
     ill = card.cards(report) if report.verdicts else []
     if not ill:
-        yield f"**{_text(f'{doubt(report)}.' if card.is_open(report) else all_clear(report))}**"
+        yield f"**{escaped(f'{doubt(report)}.' if card.is_open(report) else all_clear(report))}**"
         yield ""
         yield from _noticed(report)
+        yield from _since_baseline(report)
         if card.is_open(report):
             yield from _not_checked(report)
         return
@@ -90,13 +91,20 @@ def _cards(report: Report) -> Iterator[str]:
         yield ""
     for one in ill[:_MOST_CARDS]:
         yield from _card(one)
+    yield from _since_baseline(report)
     yield from _not_checked(report)
+
+
+def _since_baseline(report: Report) -> Iterator[str]:
+    rows = card.since_baseline(report)
+    yield from (f"- **{label}:** {escaped(words)}" for label, words, _ in rows)
+    yield from [""] if rows else []
 
 
 def _not_checked(report: Report) -> Iterator[str]:
     words = "; ".join(printable(said) for label, said, _ in card.remains(report) if label == "not checked")
     if words:
-        yield f"Not checked: {_text(words)}"
+        yield f"Not checked: {escaped(words)}"
         yield ""
 
 
@@ -104,32 +112,33 @@ def _noticed(report: Report) -> Iterator[str]:
     """What speaks against an all-clear."""
     rows = [row for row in report.unexplained if report.fragment or row.is_error or row.telling]
     for row in rows[:_MOST_ALSO]:
-        rule = f" ({_text(row.code)})" if row.code else ""
-        yield f"- **noticed:** {_text(' '.join((noticing.time(row), noticing.says(row))).strip())} ×{row.count}. {_text(row.means)}{rule}"
+        rule = f" ({escaped(row.code)})" if row.code else ""
+        said = " ".join((noticing.time(row), noticing.says(row))).strip()
+        yield f"- **noticed:** {escaped(said)} ×{row.count}. {escaped(row.means)}{rule}"
     if card.is_open(report):
         more, *commands = noticing.decides(report, rows)
-        yield f"- **to be sure:** {', or '.join((_text(more), *map(_code, commands)))}"
+        yield f"- **to be sure:** {', or '.join((escaped(more), *map(_code, commands)))}"
     if rows or card.is_open(report):
         yield ""
 
 
 def _card(one: Card) -> Iterator[str]:
     assert one.verdict is not None
-    yield f"### {_text(one.name)} {_text(one.state)}".rstrip()
+    yield f"### {escaped(one.name)} {escaped(one.state)}".rstrip()
     yield ""
-    yield f"{_text(one.now)}{f' ({_text(one.times)})' if one.times else ''}".lstrip()
+    yield f"{escaped(one.now)}{f' ({escaped(one.times)})' if one.times else ''}".lstrip()
     yield ""
-    yield f"**{_text(one.headline)}** ({_text(one.verdict.code)})"
-    yield from (f"<br>{_text(words)} {_text(place)}" for words, place in one.quotes)
-    yield from [f"<br>**where** {_text(one.where)}"] if one.where else []
-    yield from ("<br>" + _text(words) for words, _ in one.below)
+    yield f"**{escaped(one.headline)}** ({escaped(one.verdict.code)})"
+    yield from (f"<br>{escaped(words)} {escaped(place)}" for words, place in one.quotes)
+    yield from [f"<br>**where** {escaped(one.where)}"] if one.where else []
+    yield from ("<br>" + escaped(words) for words, _ in one.below)
     yield ""
     steps = [words for label, words, _ in one.advice if label == "fix"]
     yield from (f"{number}. {_prose(step)}" for number, step in enumerate(steps, 1))
     yield ""
-    more = [f"- **{label}:** {_text(words)}" for label, words, _ in one.advice if label != "fix"]
+    more = [f"- **{label}:** {escaped(words)}" for label, words, _ in one.advice if label != "fix"]
     more += [f"- **check:** {_code(one.check)}"] if one.check else []
-    more += ["- **also:** " + "; ".join(f"{_text(words)} ({_text(code)})" for words, code in one.also[:_MOST_ALSO])] if one.also else []
+    more += ["- **also:** " + "; ".join(f"{escaped(words)} ({escaped(code)})" for words, code in one.also[:_MOST_ALSO])] if one.also else []
     yield from (*more, *([""] if more else []))
     rows = picture(one.lanes, one.begin, one.end, _PICTURE) if one.begin and one.end else []
     if rows:
@@ -144,11 +153,11 @@ def _card(one: Card) -> Iterator[str]:
 def _evidence(report: Report) -> Iterator[str]:
     """What each verdict stands on."""
     for verdict in report.verdicts:
-        yield f"### {_text(titled(verdict))}"
+        yield f"### {escaped(titled(verdict))}"
         yield ""
-        yield _text(verdict.says)
+        yield escaped(verdict.says)
         yield ""
-        yield from (f"- **{label}:** {_text(words)}" for label, words in rows_of(verdict, report).items() if label in _BEHIND)
+        yield from (f"- **{label}:** {escaped(words)}" for label, words in rows_of(verdict, report).items() if label in _BEHIND)
         yield ""
         if evidence := telling(verdict, report.found, _MOST_EVIDENCE):
             yield from (*_block(_quoted(one) for one in evidence), "")
@@ -171,8 +180,8 @@ def _findings(report: Report) -> Iterator[str]:
     yield ""
     advice = advised(report)
     for finding, command in advice:
-        assumed = f" Inferred: {_text(finding.inferred)}" if finding.inferred else ""
-        yield f"- **{_text(finding.code)}:** {_prose(finding.fix)}{assumed}" + (f" {_code(command)}" if command else "")
+        assumed = f" Inferred: {escaped(finding.inferred)}" if finding.inferred else ""
+        yield f"- **{escaped(finding.code)}:** {_prose(finding.fix)}{assumed}" + (f" {_code(command)}" if command else "")
     if advice:
         yield ""
 
@@ -200,11 +209,11 @@ def _all_noticed(report: Report) -> Iterator[str]:
 def _looked_at(report: Report) -> Iterator[str]:
     yield "### Looked at"
     yield ""
-    yield f"- {_text(looked_at(report))}"
+    yield f"- {escaped(looked_at(report))}"
     for state, words in troubled_sources(report):
-        yield f"- **{_text(state)}:** {_text(words)}"
+        yield f"- **{escaped(state)}:** {escaped(words)}"
     for note in notes_of_their_own(report):
-        yield f"- {_text(note)}"
+        yield f"- {escaped(note)}"
     yield ""
 
 
@@ -214,9 +223,9 @@ def _unchecked(report: Report) -> Iterator[str]:
     yield "### Not checked"
     yield ""
     for line in unchecked_lines(report.not_checked):
-        yield f"- {_text(line)}"
+        yield f"- {escaped(line)}"
     for defect in report.defects:
-        yield f"- a defect in diag, {_text(crashed(defect))}"
+        yield f"- a defect in diag, {escaped(crashed(defect))}"
     yield ""
 
 
@@ -224,7 +233,7 @@ def _facts(report: Report) -> Iterator[str]:
     """The tables, folded as long as there are words above them."""
     judged = bool(report.clean or report.found)
     for name, rows in sorted(report.facts.items()):
-        title = f"{_text(name)} ({len(rows):,})"
+        title = f"{escaped(name)} ({len(rows):,})"
         yield from (("<details>", f"<summary>{title}</summary>", "") if judged else (f"### {title}", ""))
         if rows:
             columns, lines = cells(name, rows[:_MOST_ROWS])
@@ -236,7 +245,7 @@ def _facts(report: Report) -> Iterator[str]:
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
-    yield "| " + " | ".join(map(_text, columns)) + " |"
+    yield "| " + " | ".join(map(escaped, columns)) + " |"
     yield "|" + " --- |" * len(columns)
     for row in rows:
-        yield "| " + " | ".join(_text(cell) for cell in row) + " |"
+        yield "| " + " | ".join(escaped(cell) for cell in row) + " |"

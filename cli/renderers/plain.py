@@ -5,6 +5,8 @@
 - ``verdict``, cause, reason, code, job, since, subject, says; then ``trigger``, ``inferred``, ``missing``, ``fix``, ``next`` with
   code, job, text;
   ``fix`` and ``next`` come without a ``verdict`` for findings that none is about
+- with a baseline: ``baseline``, name, time, counts; ``change``, what became of it, code, job, subject, was; of what only the baseline has
+  says and why
 - ``clear`` or ``no-verdict``, text, when there is no verdict
 - ``noticed``, signature, code, level, count, first, last, job, subject, says, means, place: what no finding explains
 - facts, with ``--tables`` or where nothing was judged: a header ``#table``, columns; then rows that begin with the table's name
@@ -16,6 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from analyzers.report.baseline import CHANGES
 from analyzers.report.finding import Finding
 from analyzers.report.report import Report, Verdict
 from analyzers.tables import TABLES, Row
@@ -38,6 +41,7 @@ def _lines(report: Report, tables: bool) -> Iterator[tuple[Any, ...]]:
             yield ("source", source.state, source.kind, source.name, source.why)
     for finding in report.found:
         yield (finding.severity.value, finding.code, _job(finding), finding.since, _subject(finding.subject), finding.says)
+    yield from _since_baseline(report)
     if report.clean:
         yield ("clean", ",".join(sorted(report.clean)))
     for because, codes in unchecked_by_reason(report.not_checked):
@@ -57,6 +61,20 @@ def _lines(report: Report, tables: bool) -> Iterator[tuple[Any, ...]]:
         yield from _verdict(verdict, report)
     if not report.verdicts:
         yield ("clear" if is_clear(report) else "no-verdict", all_clear(report))
+
+
+def _since_baseline(report: Report) -> Iterator[tuple[Any, ...]]:
+    baseline = report.baseline
+    if baseline is None:
+        return
+    counts = " ".join(f"{change}={baseline.counts.get(change, 0)}" for change in CHANGES)
+    yield ("baseline", baseline.name, baseline.as_of, baseline.failed or counts)
+    for finding in report.found:
+        if finding.change:
+            yield ("change", finding.change, finding.code, _job(finding), _subject(finding.subject), finding.was)
+    for each in baseline.missed:
+        yield ("change", each.change, each.code, each.job, _subject(each.subject), each.says, each.because)
+    yield from (("note", words) for words in baseline.remarks)
 
 
 def _verdict(verdict: Verdict, report: Report) -> Iterator[tuple[Any, ...]]:

@@ -55,11 +55,26 @@ def page(report: Report, *, width: int = 80, colour: bool = False, facts: bool =
     console = _console(text, width, colour)
     for part in (*_facts(report), Text()) if facts and report.facts else ():
         console.print(part)
-    for line in card_layout.lines(report, width):
+    _print(console, card_layout.lines(report, width))
+    return _trimmed(text)
+
+
+def printed(lines: Iterable[card_layout.Line], *, width: int = 80, colour: bool = False) -> str:
+    """`lines`, wrapped already, as the card has its own."""
+    text = io.StringIO()
+    _print(_console(text, width, colour), lines)
+    return _trimmed(text)
+
+
+def _print(console: Console, lines: Iterable[card_layout.Line]) -> None:
+    for line in lines:
         shown = Text()
         for words, style in line:
             shown.append(words, _STYLES.get(style.partition(" ")[0], ""))
         console.print(shown, soft_wrap=True)  # it is wrapped, and a command must not be
+
+
+def _trimmed(text: io.StringIO) -> str:
     return "".join(line.rstrip() + "\n" for line in text.getvalue().strip("\n").split("\n"))
 
 

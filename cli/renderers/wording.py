@@ -221,7 +221,9 @@ def nothing_wrong(report: Report) -> str | None:
         return None
     begin, end = report.window
     reach = f" ({when(begin)} – {clock(end) if begin.date() == end.date() else when(end)} UTC)" if begin and end else ""
-    return f"Nothing wrong found in {report.looked_at}{reach}. {counted(len(report.clean), 'rule')} judged."
+    return (
+        f"Nothing {'else ' * bool(report.left_out)}wrong found in {report.looked_at}{reach}. {counted(len(report.clean), 'rule')} judged."
+    )
 
 
 def is_clear(report: Report) -> bool:
@@ -242,7 +244,7 @@ def notes_of_their_own(report: Report) -> list[str]:
 def _outcome(report: Report, where: str) -> str:
     if not report.found:
         why = doubt(report)
-        return why[0].lower() + why[1:] if why else went_on(report) or "nothing wrong found"
+        return why[0].lower() + why[1:] if why else went_on(report) or f"nothing {'else ' * bool(report.left_out)}wrong found"
     severities = [f.severity.value for f in report.found]
     each = ", ".join(f"{severities.count(s)} {s}" for s in ("critical", "warning", "info") if s in severities)
     suggested = probably(report)

@@ -18,7 +18,8 @@ from analyzers.report.report import Report, Source
 from analyzers.tables import Row
 from analyzers.tables.evidence import Evidence
 from cli.options.shared import RunOptions
-from cli.runs.evidence import UnreadCrowd, left_out
+from cli.runs.evidence import UnreadCrowd
+from cli.runs.left_out import left_out
 from cli.runs.waiting import waited
 from cli.shell.exits import CannotLook
 

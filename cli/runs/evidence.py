@@ -19,6 +19,7 @@ from analyzers.tables import TABLES, Row
 from analyzers.tables.evidence import Evidence
 from cli.options.shared import RunOptions
 from cli.runs.first_words import first_words
+from cli.runs.left_out import left_out
 from cli.shell.exits import CannotLook, DiagError, UsageError
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def from_bundle(options: RunOptions, engine: Engine | None, progress: Progress) 
         stop = raw.stop
     stated = bundle.manifest.absent if bundle.manifest is not None else {}
     absent = {name: why for name in TABLES if (why := bundle.because(name) or stated.get(name))}
-    return Evidence(tables, notes, absent, stop)
+    return Evidence(tables, notes, absent, stop, {} if bundle.manifest is None else bundle.manifest.redaction)
 
 
 def _brought_here(place: Path) -> HeldDirectory | None:
@@ -310,16 +311,6 @@ def judged(
     if found.stop is not None:
         raise Interrupted(report, found.stop)
     return report
-
-
-def left_out(options: RunOptions, codes: Sequence[str] = ()) -> list[str]:
-    """What ``--ignore`` took away, so that an all-clear does not hide it: `codes` of the findings that a run did not keep."""
-    findings = [code for code in codes if any(each.code == code for each in options.ignore)]
-    rules = sorted({each.code for each in options.ignore if each.subject is None})
-    said = [f"not judged, left out by --ignore: {', '.join(rules)}"] if rules else []
-    if findings:
-        said.append(f"{len(findings)} finding{'s' * (len(findings) != 1)} left out by --ignore ({', '.join(sorted(set(findings)))})")
-    return said
 
 
 def as_it_is(

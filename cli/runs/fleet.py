@@ -15,9 +15,10 @@ from analyzers.report.frames import finding_rows
 from analyzers.report.report import Report
 from analyzers.report.without_secrets import without_secrets
 from cli.options.shared import RunOptions
-from cli.runs.evidence import hiding, left_out
+from cli.runs.evidence import hiding
 from cli.runs.fleet_evidence import ASKED, Gathering
 from cli.runs.fleet_tick import tick
+from cli.runs.left_out import left_out
 from cli.runs.waiting import waited
 from cli.shell.exits import CannotLook, ExitCode, UsageError
 

@@ -24,7 +24,8 @@ from cli.shell.exits import CannotLook, UsageError
 ASKED = "flink-rest:"
 """How the path of a place begins that is the address of a JobManager."""
 _BESIDE_RAW = re.compile(r"raw|\..*|.*\.(?:json|md)", re.DOTALL)
-_PACKED = (".tar.gz", ".tgz", ".tar.zst")
+PACKED = (".tar.gz", ".tgz", ".tar.zst")
+"""How the name of an archive ends that may hold a bundle."""
 
 
 def job_managers(file: Path) -> list[Place]:
@@ -66,7 +67,9 @@ class Gathering:
     def _gathered(self, paths: Sequence[str], logs: bool, names: Mapping[str, str]) -> Evidence:
         if paths and paths[0].startswith(ASKED):
             return flink_collector(paths[0].removeprefix(ASKED), login=self.login, timeout_seconds=self.timeout_seconds)()
-        return _bundle_at(paths[0], self.options) if len(paths) == 1 and _is_bundle(paths[0]) else _files(paths, self.options, logs, names)
+        return (
+            _bundle_at(paths[0], self.options) if len(paths) == 1 and holds_bundle(paths[0]) else _files(paths, self.options, logs, names)
+        )
 
 
 def _files(paths: Sequence[str], options: RunOptions, logs: bool, names: Mapping[str, str]) -> Evidence:
@@ -75,7 +78,7 @@ def _files(paths: Sequence[str], options: RunOptions, logs: bool, names: Mapping
     try:
         return gathered(paths, options, None, None, [], _nothing, logs=logs, apart=False, names=names)
     except CannotLook as error:
-        if len(paths) != 1 or not paths[0].endswith(_PACKED):
+        if len(paths) != 1 or not paths[0].endswith(PACKED):
             raise
         try:
             return _bundle_at(paths[0], options)
@@ -83,7 +86,7 @@ def _files(paths: Sequence[str], options: RunOptions, logs: bool, names: Mapping
             raise error from None
 
 
-def _is_bundle(path: str) -> bool:
+def holds_bundle(path: str) -> bool:
     """Whether a directory is one: diag saved it, or it has ``raw/`` and no other logs beside it."""
     try:
         if is_remote(path):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.renderers import fleet, fleet_page, fleet_table, fleet_trend
+from cli.renderers import fleet, fleet_page, fleet_table, fleet_trend, junit, results, sarif
 from cli.renderers.fleet_table import View
 from cli.renderers.tables import as_csv, as_parquet
 from cli.runs.fleet import FleetRun
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from cli.shell.environment import Environment
 
 _MOST_NAMED = 8
-FORMATS = ("terminal", "plain", "json", "html", "csv", "parquet")
+FORMATS = ("terminal", "plain", "json", "html", "csv", "parquet", "sarif", "junit")
 Wanted = list[tuple[str, Path | None]]
 
 
@@ -41,7 +41,9 @@ def parsed(outputs: Sequence[str] | None) -> Wanted:
     return wanted
 
 
-def emit(found: FleetRun, wanted: Wanted, environment: Environment, view: View | None = None) -> list[CannotLook]:
+def emit(
+    found: FleetRun, wanted: Wanted, environment: Environment, view: View | None = None, fail_on: str = "critical"
+) -> list[CannotLook]:
     """Writes `found`, files first; why any of these could not be written. What no file took goes to standard output. `view` chooses and
     orders the rows of terminal and plain."""
     view = view or View()
@@ -49,7 +51,9 @@ def emit(found: FleetRun, wanted: Wanted, environment: Environment, view: View |
     for form, path in wanted:
         if path is not None:
             try:
-                write_file(path, as_parquet(jobs_table(found.report)) if form == "parquet" else _text(found, form, WIDEST, view))
+                write_file(
+                    path, as_parquet(jobs_table(found.report)) if form == "parquet" else _text(found, form, WIDEST, view, fail_on=fail_on)
+                )
                 environment.say(f"{form} report written to {path}")
             except CannotLook as error:
                 failures.append(error)
@@ -57,15 +61,19 @@ def emit(found: FleetRun, wanted: Wanted, environment: Environment, view: View |
     if not wanted or (failures and not shown):
         shown = ["terminal" if environment.stdout_is_tty else "plain"]
     for form in shown:
-        text = _text(found, form, environment.columns, view, colour=environment.colour)
+        text = _text(found, form, environment.columns, view, fail_on=fail_on, colour=environment.colour)
         (environment.page if form == "terminal" else environment.write)(text)
     return failures
 
 
-def _text(found: FleetRun, form: str, width: int, view: View | None = None, *, colour: bool = False) -> str:
+def _text(found: FleetRun, form: str, width: int, view: View | None = None, *, fail_on: str = "critical", colour: bool = False) -> str:
     view = view or View()
     if form == "html":
         return fleet_page.html(found.report, found.pages, view.team if view.group_by == "team" else None)
+    if form == "sarif":
+        return sarif.render(results.of_fleet(found.report, found.findings))
+    if form == "junit":
+        return junit.jobs(found.report, fail_on)
     if form == "csv":
         return as_csv(jobs_table(found.report))
     if form == "terminal":

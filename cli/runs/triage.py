@@ -19,6 +19,7 @@ from cli.shell.exits import CannotLook, UsageError
 
 if TYPE_CHECKING:
     from cli.engine.spark import Engine
+    from cli.runs.baseline import Earlier
 
 
 def run(
@@ -29,6 +30,7 @@ def run(
     engine: Engine | None = None,
     stdin: IO[bytes] | None = None,
     collectors: Sequence[Collector] = (),
+    baseline: Earlier | None = None,
     progress: Callable[[str], None] = lambda said: None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Report:
@@ -60,14 +62,17 @@ def run(
             return _unjudged(reported(options, found), error, options, version)
         with own:  # with: a failed job is told before the JVM has gone
             return run(
-                paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, progress=progress, meanwhile=meanwhile
-            )
+                paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, baseline=baseline, progress=progress,
+                meanwhile=meanwhile,
+            )  # fmt: skip
     engine.prepare_session()
-    found = _read(paths, options, engine, stdin, collectors, progress, version)
+    found = _read(paths, options, engine, stdin, collectors, progress, version, whole=baseline is not None)
     if isinstance(found, UnreadCrowd):
         return _judged_apart(found, options, engine, version, progress)
+    key = found.redaction.get("key")  # of the bundle that was read; a bundle that is saved has one of its own
     full = unsaved(options, found, version, progress)
     found = reported(options, found)
+    key = found.redaction.get("key") if options.hide else key
     _look_through_window(options, found)
     meanwhile()
     try:
@@ -75,6 +80,8 @@ def run(
             report = judged(found, options, engine, command="triage", version=version)
         except CannotLook as error:  # Spark did not start
             report = _unjudged(found, error, options, version)
+        if baseline is not None:
+            report = baseline.beside(report, found, options, engine, key=key, version=version, progress=progress)
         if any(source.kind == "spark" for source in report.sources):  # it ended before all had judged
             report.facts = _facts(found, version, "log_files").facts
         if full is not None:
@@ -97,10 +104,13 @@ def _read(
     collectors: Sequence[Collector],
     progress: Callable[[str], None],
     version: str,
+    *,
+    whole: bool = False,
 ) -> Evidence:
-    """`gathered`; stopped before anything had been read, it raises `Interrupted` with a report that says so."""
+    """`gathered`; `whole`: logs of very many clusters, too, are read at once. Stopped before anything had been read, it raises
+    `Interrupted` with a report that says so."""
     try:
-        crowds = engine is None or bool(collectors) or _takes_all_tables(options)
+        crowds = whole or engine is None or bool(collectors) or _takes_all_tables(options)
         return gathered(paths, options, engine, stdin, collectors, progress, crowds=crowds)
     except BaseException as stop:
         if isinstance(stop, Exception):

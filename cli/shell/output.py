@@ -15,7 +15,7 @@ from cli.shell.exits import CannotLook, ExitCode, UsageError
 if TYPE_CHECKING:
     from analyzers.report.report import Report, Source
 
-FORMATS = ("terminal", "plain", "json", "markdown", "html", "csv")
+FORMATS = ("terminal", "plain", "json", "markdown", "html", "csv", "sarif", "junit")
 _OF_TABLES = ("csv", "parquet")
 """Formats of one table: of findings, or of what was collected (``csv:lag_status``)."""
 
@@ -50,7 +50,12 @@ def emit(
     for form, path in wanted:
         try:
             if path is not None:
-                write_file(path, _parquet(report, form) if form.startswith("parquet") else _parts(report, form, environment, colour=False))
+                write_file(
+                    path,
+                    _parquet(report, form)
+                    if form.startswith("parquet")
+                    else _parts(report, form, environment, colour=False, fail_on=fail_on),
+                )
                 environment.say(f"{form} report written to {path}")
         except CannotLook as error:
             failure = error
@@ -58,7 +63,9 @@ def emit(
         wanted = _wanted((), environment)
     for form, path in wanted:
         if path is None:
-            for text in _parts(report, form, environment, colour=environment.colour, facts=not (facts_shown and form == "terminal")):
+            for text in _parts(
+                report, form, environment, colour=environment.colour, facts=not (facts_shown and form == "terminal"), fail_on=fail_on
+            ):
                 (environment.page if form == "terminal" and not facts_shown else environment.write)(text)
     code = exit_code(report, fail_on)
     return code if failure is None else after(failure, code, environment)
@@ -158,7 +165,9 @@ def _answered(source: Source, report: Report) -> bool:
     )
 
 
-def _parts(report: Report, form: str, environment: Environment, *, colour: bool, facts: bool = True) -> Iterator[str]:
+def _parts(
+    report: Report, form: str, environment: Environment, *, colour: bool, facts: bool = True, fail_on: str = "critical"
+) -> Iterator[str]:
     """`report` in the format `form`, in as many parts as its writer likes."""
     if form == "json":
         from cli.renderers import json
@@ -168,6 +177,14 @@ def _parts(report: Report, form: str, environment: Environment, *, colour: bool,
         from cli.renderers import tables
 
         yield tables.csv(report, _table(form))
+    elif form == "sarif":
+        from cli.renderers import results, sarif
+
+        yield sarif.render(results.of_report(report))
+    elif form == "junit":
+        from cli.renderers import junit, results
+
+        yield junit.render(results.of_report(report), fail_on)
     else:
         yield _renderer(form, environment, colour=colour, facts=facts)(report)
 
@@ -175,7 +192,7 @@ def _parts(report: Report, form: str, environment: Environment, *, colour: bool,
 def load(outputs: Sequence[str], environment: Environment) -> None:
     """Import what writes `outputs`: a command that waits can do so earlier than `emit`."""
     for form, _ in _wanted(outputs, environment):
-        if form != "json" and not form.startswith(_OF_TABLES):
+        if form not in ("json", "sarif", "junit") and not form.startswith(_OF_TABLES):
             _renderer(form, environment, colour=False)
 
 
