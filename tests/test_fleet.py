@@ -256,10 +256,12 @@ def row(scope: str, minutes: int = 0, **subject: Any) -> JobRow:
 
 
 def test_verdicts_are_new_still_there_or_gone() -> None:
-    before = {"jobs": [{"scope": scope, "verdicts": [{"id": f"BRK101-{scope}", "headline": "was"}]} for scope in ("a", "b")]}
-    rows = [row("a"), replace(row("c"))]
-    assert compared(rows, before) == [{"scope": "b", "id": "BRK101-b", "says": "was"}]
-    assert [each.verdicts[0].change for each in rows] == ["still", "new"]
+    before = {"jobs": [{"scope": scope, "verdicts": [{"id": f"BRK101-{scope}", "headline": "was"}]} for scope in "abde"]}
+    well = replace(row("b"), outcome="clear", verdicts=[])
+    unread = replace(row("e"), outcome="unread", verdicts=[])
+    rows = [row("a"), replace(row("c")), well, unread]
+    assert compared(rows, before) == ([{"scope": "b", "id": "BRK101-b", "says": "was"}], ["d", "e"]), "no more is known of what is not read"
+    assert [each.verdicts[0].change for each in rows[:2]] == ["still", "new"]
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_the_baseline_is_the_newest_run(saved: Path) -> None:
     assert before is not None
     assert len(before["jobs"]) == 100
     rows = fleet(105).jobs
-    assert compared(rows, before) == []
+    assert compared(rows, before) == ([], [])
     assert [row.scope for row in rows if row.verdicts and row.verdicts[0].change == "new"] == ["search/job-0100"]
     assert json.loads((saved / "fleet.json").read_text()) == before
 

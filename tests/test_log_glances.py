@@ -27,6 +27,16 @@ def test_ids_are_those_that_the_expression_finds(text: bytes) -> None:
     assert ids_in(text) == {next(filter(None, found)) for found in _IDS.findall(text)}
 
 
+def test_the_leader_of_a_job_is_no_job() -> None:
+    zeros = "0" * 32
+    for line, ids in (
+        (f"Receive slot request {_ID[::-1]} for job {_ID} from resource manager with leader id {zeros}.", {_ID}),
+        (f"Starting execution of job 'orders' ({_ID}) under job master id {zeros}.", {_ID}),
+        (f"Registering job manager {zeros}@pekko.tcp://flink@jm:6123/user/rpc/jobmanager_2 for job {_ID}.", {_ID}),
+    ):
+        assert ids_in(line.encode()) == {each.encode() for each in ids}
+
+
 _STAMP = "2024-03-01 09:00:00,123 INFO  a.B [] - "
 _LINES = st.sampled_from(
     [_STAMP + "x", _STAMP + "x" * 140, "[2024-03-01 09:00:00,123] INFO went (a.B)", "\tat a.b.C.d(C.java:7)", "\tretries = 3",

@@ -75,8 +75,7 @@ class Hiding:
 
     def scope(self, scope: str) -> str:
         """A token for each directory that a job is called after: other jobs have others."""
-        redactor = self.redactor({})
-        return "/".join(part and redactor.token("dir", part) for part in scope.split("/"))
+        return self.redactor({}).scope(scope)
 
     def job(self, name: str) -> set[str]:
         """What a job that is called `name`, or has it for an id, may be called in reports: some are called as a group or a client is."""

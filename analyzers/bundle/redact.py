@@ -31,7 +31,7 @@ _COLUMN_KIND = {
 }  # fmt: skip
 _ID_COLUMNS = ("job", "query", "vertex", "execution", "operator", "run")
 _KEPT_COLUMNS = frozenset({
-    "scope", "job", "query", "zone", "role", "level", "signature", "from_state", "to_state", "vertex", "execution",
+    "job", "query", "zone", "role", "level", "signature", "from_state", "to_state", "vertex", "execution",
     "layout", "wrapping", "kind", "state", "type", "connector", "offset_kind", "status", "topic_id",
     "version", "replicas", "isr", "offline", "adding", "removing", "assignor", "counts", "probe",
 })  # fmt: skip
@@ -174,7 +174,9 @@ class Redactor:
                 continue
             if value is None or column.type not in ("string", "strings", "map") or column.name in _KEPT_COLUMNS:
                 continue
-            if table == "jobs" and column.name == "name":
+            if column.name == "scope":
+                changed["scope"] = self.scope(value)
+            elif table == "jobs" and column.name == "name":
                 changed["name"] = self._job(value)
             elif column.name == "value" and of_key is not None:
                 changed["value"] = self._setting(value, known=of_key)
@@ -218,6 +220,10 @@ class Redactor:
     def tokens_of_job(self, name: str) -> list[str]:
         """The tokens of a job that is called as something else is."""
         return [self._job_like(kind, name) for kind in _LIKE_JOBS]
+
+    def scope(self, scope: str) -> str:
+        """A token for each directory that a job is called after: other jobs have others."""
+        return "/".join(part if not part or IS_TOKEN.fullmatch(part) else self.token("dir", part) for part in scope.split("/"))
 
     def _value(self, kind: str | None, value: str) -> str:
         if kind is None:

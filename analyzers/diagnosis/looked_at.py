@@ -59,11 +59,18 @@ def looked_at(counts: Mapping[str, int]) -> str:
     return ", ".join(parts)
 
 
+def _several(shape: str) -> str:
+    """``views of pods``, ``thread dumps``."""
+    head, of, rest = shape.partition(" of ")
+    return f"{head}s{of}{rest}"
+
+
 def states_shown(counts: Mapping[str, int]) -> list[str]:
     """``2 thread dumps (nothing waits in the user's code)``, and so for each shape."""
     found = {name.removeprefix(_SHAPE): number for name, number in counts.items() if name.startswith(_SHAPE)}
     still = counts.get("thread_waits") == 0
     return [
-        f"{number} {shape}{'s' * (number != 1)}" + (" (nothing waits in the user's code)" if still and shape == DUMPS else "")
+        f"{number} {shape if number == 1 else _several(shape)}"
+        + (" (nothing waits in the user's code)" if still and shape == DUMPS else "")
         for shape, number in found.items()
     ]

@@ -30,6 +30,10 @@ EXPLAINS: Mapping[str, frozenset[str]] = {
     "frame": frozenset(("poison-record", "taskmanager-lost", "other")),
 }
 """Causes that a thing of this kind brings about. Of kinds that explain the same jobs the first is the most exact."""
+_OF_ITSELF = frozenset((
+    ("RST402", None), ("RST403", "memory"), ("RST403", "virtual-memory"), ("RST403", "storage"), ("RST403", "fatal-error"),
+))  # fmt: skip
+"""Rule and reason (None: any) of a worker that ended by what it used itself: no machine explains that."""
 _KINDS = tuple(EXPLAINS)
 _APART = timedelta(minutes=30)
 """Spells that are further apart are not at one time: a log ends with its job, and jobs look again after minutes."""
@@ -44,6 +48,7 @@ class _Spell:
     job: str | None
     number: int
     cause: str
+    of_itself: bool
     begin: datetime
     end: datetime
 
@@ -67,6 +72,7 @@ def shared_roots(rows: Sequence[JobRow]) -> list[Root]:
                 named.add(Name("cluster", cluster))
             for name in {*named, *stands_on}:
                 explains = name in named and spell.cause in EXPLAINS.get(name.kind, ())
+                explains = explains and not (spell.of_itself and name.kind in ("host", "node"))
                 (in_chains if explains else around).setdefault(name, []).append(spell)
     taken: set[_Spell] = set()
     roots = list(_cover(in_chains, "explains", 2, taken))
@@ -79,7 +85,8 @@ def _spells(row: JobRow) -> Iterator[tuple[_Spell, list[Name]]]:
     for number, verdict in enumerate(row.verdicts):
         begin, end = verdict.since or verdict.until, verdict.until or verdict.since
         if begin is not None and end is not None:
-            yield _Spell(row.scope, row.job, number, verdict.cause, begin, max(begin, end)), verdict.names
+            own = bool({(verdict.code, None), (verdict.code, verdict.reason)} & _OF_ITSELF)
+            yield _Spell(row.scope, row.job, number, verdict.cause, own, begin, max(begin, end)), verdict.names
 
 
 def _clusters(rows: Iterable[JobRow]) -> dict[str, str]:
@@ -166,15 +173,17 @@ def _sets_apart(spells: Sequence[_Spell], having: int, known: int, rows: Sequenc
     return elsewhere * having < ill * (known - having)
 
 
-def compared(rows: Iterable[JobRow], before: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Marks the verdicts of `rows` as new or still there; gives those of `before` (a document of `diag fleet`) that are gone."""
+def compared(rows: Sequence[JobRow], before: Mapping[str, Any]) -> tuple[list[dict[str, str]], list[str]]:
+    """Marks the verdicts of `rows` as new or still there; gives those of `before` (a document of `diag fleet`) that are gone, and of which
+    scopes nothing is known now: they are not there, or nothing of them could be judged."""
     known = {(job["scope"], verdict["id"]): verdict for job in before["jobs"] for verdict in job["verdicts"]}
+    judged = {row.scope for row in rows if row.outcome != "unread"}
     there = set()
     for row in rows:
         for verdict in row.verdicts:
             key = (row.scope, verdict.id)
             verdict.change = "still" if key in known else "new"
             there.add(key)
-    return [
-        {"scope": scope, "id": id_, "says": said["headline"]} for (scope, id_), said in sorted(known.items()) if (scope, id_) not in there
-    ]
+    lacking = [(scope, id_, said) for (scope, id_), said in sorted(known.items()) if (scope, id_) not in there]
+    gone = [{"scope": scope, "id": id_, "says": said["headline"]} for scope, id_, said in lacking if scope in judged]
+    return gone, sorted({scope for scope, _, _ in lacking if scope not in judged})

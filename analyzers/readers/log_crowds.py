@@ -25,7 +25,8 @@ COORDINATORS = ("jobmanager", "spark-driver")
 _READ = 4 << 20  # of each text; a coordinator names its jobs again and again
 _AT_END = 1 << 20
 _IDS = re.compile(
-    rb"[Jj]ob(?:Graph\()?(?:[ :=](?:[Ii][Dd][ :=]*|with (?:JobId=|job id )|'[^'\n]{0,200}' |[^\n(]{1,120} )?|Id[:=] ?)\(?([0-9a-f]{32})\b"
+    rb"[Jj]ob(?! ?[Mm](?:aster|anager)\b)(?:Graph\()?"
+    rb"(?:[ :=](?:[Ii][Dd][ :=]*|with (?:JobId=|job id )|'[^'\n]{0,200}' |[^\n(]{1,120}? )??|Id[:=] ?)\(?([0-9a-f]{32})\b"
     rb"|\b(application_\d{10,13}_\d+)|\b(app-\d{14}-\d{4})|\[id = ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
 )
 _ID, _STEP = 32, 8

@@ -131,7 +131,7 @@ def _without_verdict(report: Report) -> tuple[str, str]:
     if why or report.unseen:
         return "undecided", why or report.unseen[0]
     if not report.clean:
-        return "clear", "no rule had anything to look at"
+        return "undecided", "no rule had anything to look at"
     return "clear", went_on(report) or f"nothing {'else ' * bool(report.left_out)}wrong found"
 
 

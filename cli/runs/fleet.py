@@ -209,6 +209,10 @@ def _judged(
         return wait(lambda: list(judging(found, session, gather, shown, find=find)))
 
 
+_NAMED = 5
+"""Jobs of which nothing is known now that a note names."""
+
+
 def _together(every: Sequence[dict[str, Any]], version: str, before: Mapping[str, Any] | None, notes: list[str]) -> FleetRun:
     from analyzers.fleet.roots import compared, shared_roots
 
@@ -223,7 +227,10 @@ def _together(every: Sequence[dict[str, Any]], version: str, before: Mapping[str
     report = found.report = FleetReport(version, in_order(rows), notes=notes)
     report.roots = shared_roots(report.jobs)
     if before is not None:
-        report.gone = compared(report.jobs, before)
+        report.gone, unknown = compared(report.jobs, before)
+        if unknown:
+            shown = ", ".join(unknown[:_NAMED]) + (f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else "")
+            report.notes.append(f"ill in the run before, and not there or not readable now, so neither still ill nor gone: {shown}")
     found.findings.sort(key=lambda each: tuple(str(each[name]) for name in ("scope", "code", "job", "subject")))
     return found
 
