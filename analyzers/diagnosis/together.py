@@ -26,9 +26,10 @@ def together(reports: Iterable[Report], *, notes: Sequence[str] = (), sources: S
     defects = {defect.code: defect for each in every for defect in each.defects}
     elsewhere = {finding.code for finding in findings} | {*defects}
     clean = sorted({code for each in every for code in each.clean} - elsewhere)
-    counts: Counter[str] = Counter()
+    counts, roles = Counter[str](), Counter[str]()
     for each in every:
         counts.update(each.counts)
+        roles.update(each.log_roles)
     return Report(
         tool=first.tool,
         version=first.version,
@@ -44,6 +45,7 @@ def together(reports: Iterable[Report], *, notes: Sequence[str] = (), sources: S
         notes=[*notes, *sorted({note for each in every for note in each.notes})],
         looked_at=looked_at(counts),
         counts=counts,
+        log_roles=dict(sorted(roles.items())),
         job_names={job: name for each in every for job, name in each.job_names.items()},
         job_state=[row for each in every for row in each.job_state],
         history=sorted(chain.from_iterable(each.history for each in every), key=_of_lane),
