@@ -68,12 +68,12 @@ _PEM = re.compile(
 """A block, over lines or with the line breaks written out; of one that was cut off the lines that are there."""
 _DIGEST = re.compile(r"\bDigest\s{1,4}(?=username=)(?P<secret>\w+=(?:\"[^\"\n]*\"|[^\s\",]+)(?:,\s?\w+=(?:\"[^\"\n]*\"|[^\s\",]+))*)", re.I)
 _HASHED = re.compile(
-    r"\$2[abxy]\$\d\d\$[A-Za-z0-9./]{53}|(?<=\{SSHA\})[A-Za-z0-9+/=]{28,}|(?<=\{SSHA512\})[A-Za-z0-9+/=]{28,}"
+    r"\$2[abxy]\$\d\d\$[A-Za-z0-9./]{53}|\$[156y]\$[A-Za-z0-9./=,$-]{20,}|(?<=\{SSHA\})[A-Za-z0-9+/=]{28,}|(?<=\{SSHA512\})[A-Za-z0-9+/=]{28,}"
     r"|\bhmac\s?[=:]\s?\[?(?P<secret>[A-Za-z0-9+/]{32,}={0,2})",
     re.I,
 )
 """Digests of passwords and of delegation tokens: what knows them can try passwords, or logs in."""
-HASHES = ("$2", "{ss", "hmac")
+HASHES = ("$2", "$1$", "$5$", "$6$", "$y$", "{ss", "hmac")
 SCHEMES = ("bearer", "basic", "negotiate", "key")
 _SCHEMES = re.compile(r"\b(?P<scheme>Bearer|Basic|Negotiate|ApiKey)\s{1,4}(?P<secret>[A-Za-z0-9+/._~=-]{12,})", re.I)
 
@@ -99,7 +99,7 @@ def by_form(text: str, signs: frozenset[str]) -> Iterator[tuple[int, int]]:
     for match in _HASHED.finditer(text) if not signs.isdisjoint(HASHES) else ():
         yield match.span("secret") if match["secret"] else match.span()
     for match in _SCHEMES.finditer(text) if not signs.isdisjoint(SCHEMES) else ():
-        if _authorizes(match["scheme"].lower(), match["secret"]):
+        if _authorizes(match["scheme"].lower(), match["secret"]) or _ends_there(text, match):
             yield match.span("secret")
 
 
@@ -121,6 +121,18 @@ def is_drawn(word: str) -> bool:
     if len(set(kinds)) < 3 or (len(kinds) < _LEAST_DRAWN and not of_parts):
         return False
     return sum(one != other for one, other in pairwise(kinds)) >= (_CHANGES / (2 if of_parts else 1)) * len(kinds)
+
+
+def _ends_there(text: str, match: re.Match[str]) -> bool:
+    """Whether a header ends with a value of letters only: prose goes on, and speaks of bearer tokens."""
+    follows = text[match.end() : match.end() + 2]
+    return (
+        match["scheme"].lower() == "bearer" and match["secret"].isalpha() and match["secret"].lower() not in _OF_PROSE
+        and not follows.lstrip(" \t")[:1].isalpha() and follows[:1] not in ("(", ".")
+    )  # fmt: skip
+
+
+_OF_PROSE = frozenset(("authentication", "authorization", "credentials", "authenticator"))
 
 
 def _authorizes(scheme: str, value: str) -> bool:

@@ -22,11 +22,12 @@ class Name(Enum):
 
 SIGN = re.compile(
     r"secret[ ._-]?access[ ._-]?key|access[ ._-]?key[ ._-]?id|(?:secret|client)[ ._-]key"
-    r"|client[ ]secret|pass[ ]phrase|pass|pwd|(?<![a-z])(?:bind|db)?pw(?![a-z])|mot.de.passe|wachtwoord|secret|token"
+    r"|client[ ]secret|pass[ ]phrase|pass|pwd|(?<![a-z])(?:bind|db|root|admin|user)?pw(?![a-z])|mot.de.passe|wachtwoord|secret|token"
     r"|credential|cookie|authorization|jaas|auth|sig(?:nature)?|jsessionid|phpsessid|user[._-]?info|(?:api|access|account|private|shared|storage|service"
     r"|subscription|licen[sc]e|signing|encryption|master|auth|sas|app|keystore"
     r"|functions|fernet|hmac|signature|cipher|crypto|tls|ssh|aes|jwt)[ ._-]?key"
     r"|contrase[nñ]a|senha|пароль|parola|hasło|lösenord|adgangskode|salasana|şifre|密码|パスワード|비밀번호"
+    r"|(?<![a-z])(?:otp|totp)(?![a-z])|saml[ ._-]?response"
     r"|docker[ ._-]?auth[ ._-]?config|confluent[ ._-]?licen[sc]e",
     re.I,
 )
@@ -38,7 +39,7 @@ FOREIGN = (
 """What a password is called elsewhere."""
 SIGNS_OF_NAMES = (
     "pass", "pwd", "pw", "wachtwoord", "secret", "token", "key", "auth", "credential", "cookie", "jaas", "sig", "jsessionid", "phpsessid",
-    "user.info", "user_info", "user-info", "userinfo", "licen", *FOREIGN,
+    "user.info", "user_info", "user-info", "userinfo", "licen", "otp", "saml", *FOREIGN,
 )  # fmt: skip
 """One of them, in small letters, is in all that it matches."""
 
@@ -52,7 +53,7 @@ _SURE = (
     "subscriptionkey", "licensekey", "licencekey", "appkey", "saskey", "keystorekey", "xamzsignature", "xgoogsignature", "jsessionid",
     "functionskey", "fernetkey", "hmackey", "signaturekey", "cipherkey", "cryptokey", "tlskey", "sshkey", "aeskey", "jwtkey", "passwort",
     "motdepasse", "wachtwoord", "bindpw", "dbpw", "phpsessid", "authuserinfo", "xamzcredential", "xgoogcredential",
-    "dockerauthconfig", "confluentlicense",
+    "dockerauthconfig", "confluentlicense", "passwdhash", "passwordhash", "rootpw", "adminpw", "userpw", "samlresponse", "otp",
 )  # fmt: skip
 _HEADERS = ("authorization", "cookie")
 _INNOCENT_ENDS = frozenset({

@@ -18,7 +18,7 @@ _SIGNS = (
     "pass", "pwd", "pw", "wachtwoord", "secret", "token", "key", "auth", "credential", "cookie", "jaas", "sig", "sess", "user.info",
     "user_info", "user-info", "userinfo", "identified", "bearer", "basic", "negotiate", "://", "@", "eyj", "q~", "==", "-----begin", "curl",
     "mysql", "mariadb", "redis-cli", "policy", "slack", "login", "mongo", "cqlsh", "ldap", "sqlcmd", "bcp", "isql", "%40", "webhook",
-    "telegram", "hmac", "$2", "user_", "scram-sha-", "{ss", "licen", *FOREIGN, *SIGNS,
+    "telegram", "hmac", "$2", "$1$", "$5$", "$6$", "$y$", "otp", "saml", "user_", "scram-sha-", "{ss", "licen", *FOREIGN, *SIGNS,
 )  # fmt: skip
 """A text without any of these has no secret that could be found: nearly all are done with at that."""
 _MORE = ("digest", "jsessionid", "phpsessid")
