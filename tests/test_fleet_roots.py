@@ -104,6 +104,16 @@ def test_what_is_ill_at_another_time_is_another_trouble() -> None:
     ]
 
 
+def test_logs_of_one_job_are_one_job_and_memory_of_its_own_explains_no_machine() -> None:
+    values, around, _ = TRUE["address"]
+    job = "acd4866536867a21b5f46e8f6d3ff42c"
+    assert shared_roots([row for name in ("jm.log", "tm.log") for row in ill(name, {**values, "job": job}, around)]) == []
+    values, around, expected = TRUE["host"]
+    assert len(shared_roots([row for name in "ab" for row in ill(name, values, around)])) == 1
+    heap = ill("b", {**values, "code": "RST402", "reason": "heap"}, around)
+    assert shared_roots([*ill("a", values, around), *heap]) == [], expected
+
+
 def test_a_verdict_has_one_root_and_the_machine_stands_for_its_ports() -> None:
     """Two services of one host and the frame that called them: the host explains most."""
     cause = {"cause": "external-system"}

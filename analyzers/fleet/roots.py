@@ -6,6 +6,7 @@ jobs only stand on, and well ones do not, is in common: a hint.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +55,16 @@ class _Spell:
 
     @property
     def owner(self) -> tuple[str, str | None]:
-        return self.scope, self.job
+        """Its job: an id that Flink has drawn is of one job, in whichever scopes its logs lie."""
+        return ("", self.job) if self.job is not None and is_drawn(self.job) else (self.scope, self.job)
+
+
+def is_drawn(job: str) -> bool:
+    """Whether `job` is an id that no other job has; in application mode many are called the same."""
+    return _DRAWN.fullmatch(job) is not None and len(set(job)) > _FEW_DIGITS
+
+
+_DRAWN, _FEW_DIGITS = re.compile(r"[0-9a-f]{32}"), 6
 
 
 def shared_roots(rows: Sequence[JobRow]) -> list[Root]:
@@ -134,7 +144,8 @@ def _cover(named: Mapping[Name, Sequence[_Spell]], link: str, fewest: int, taken
 def _root(kind: str, value: str, spells: Sequence[_Spell], link: str) -> Root:
     causes = Counter(spell.cause for spell in spells)
     ordered = sorted(causes, key=lambda cause: (-causes[cause], cause))
-    jobs = sorted({spell.owner for spell in spells}, key=lambda each: (each[0], each[1] or ""))
+    first = {spell.owner: (spell.scope, spell.job) for spell in sorted(spells, key=lambda each: each.scope, reverse=True)}
+    jobs = sorted(first.values(), key=lambda each: (each[0], each[1] or ""))
     begin, end = min(spell.begin for spell in spells), max(spell.end for spell in spells)
     return Root(kind, value, ordered[0], begin, tuple(dict.fromkeys(scope for scope, _ in jobs)), end, link, tuple(ordered), tuple(jobs))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -209,6 +210,20 @@ def _judged(
         return wait(lambda: list(judging(found, session, gather, shown, find=find)))
 
 
+def _apart(rows: Sequence[JobRow]) -> list[str]:
+    """That logs of one job were taken for several jobs."""
+    from analyzers.fleet.roots import is_drawn
+
+    scopes: dict[str, set[str]] = defaultdict(set)
+    for row in rows:
+        if row.job is not None and is_drawn(row.job):
+            scopes[row.job].add(row.scope)
+    several = sorted(job for job, own in scopes.items() if len(own) > 1)
+    if not several:
+        return []
+    return [f"{counted(len(several), 'job')} stand in several rows ({several[0]}, say): --jobs-by job-id joins the logs of each"]
+
+
 _NAMED = 5
 """Jobs of which nothing is known now that a note names."""
 
@@ -226,6 +241,7 @@ def _together(every: Sequence[dict[str, Any]], version: str, before: Mapping[str
         )
     report = found.report = FleetReport(version, in_order(rows), notes=notes)
     report.roots = shared_roots(report.jobs)
+    report.notes += _apart(report.jobs)
     if before is not None:
         report.gone, unknown = compared(report.jobs, before)
         if unknown:
