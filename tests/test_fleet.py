@@ -48,6 +48,15 @@ BUNDLE = "incidents/ill/lab-timer-storm"
 CALLERS, REGISTRY = ("calls-it", "calls-it-too"), "registry.shop.internal:8081"
 
 
+def of_another_job(home: Path) -> None:
+    """A copy of a recording is of the same job; its ids turned round are those of another."""
+    for file in filter(Path.is_file, home.rglob("*")):
+        text = file.read_bytes()
+        for job in set(re.findall(rb"for job ([0-9a-f]{32})", text)):
+            text = text.replace(job, job[::-1])
+        file.write_bytes(text)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Recordings, one of them twice, a bundle, a directory without a log and an archive that is none."""
@@ -55,11 +64,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in RECORDED:
         copied(Case(FIXTURES / "incidents" / name), home)
     shutil.copytree(home / "incidents-ill-lab-broker-shrink-hung", home / "the-same-brokers")
+    of_another_job(home / "the-same-brokers")
     for name in CALLERS:  # two jobs of one company, which call the same service
         made = copied(Case(FIXTURES / "incidents/ill/lab-registry-503"), home)
         for file in filter(Path.is_file, made.rglob("*")):
             file.write_bytes(file.read_bytes().replace(b"127.0.0.1:33301", REGISTRY.encode()))
         made.rename(home / name)
+    of_another_job(home / CALLERS[1])
     shutil.copytree(FIXTURES / BUNDLE, home / "bundle")
     (home / "empty").mkdir()
     (home / "broken.tar.gz").write_bytes(b"\x1f\x8b\x08\x00 this is no archive")

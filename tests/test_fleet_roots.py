@@ -63,7 +63,7 @@ EVERYWHERE: tuple[tuple[dict[str, Any], list[Name]], ...] = (
 
 def ill(scope: str, values: dict[str, Any], around: list[Name], *, at: datetime = AT, lasts: float = 20) -> list[JobRow]:
     """The rows of a job with one verdict, made as those of a run are."""
-    own: Verdict = verdict(**{"words": (), "because": (), **values}, since=at, scope=scope)
+    own: Verdict = verdict(**{"words": (), "because": (), "job": f"job of {scope}", **values}, since=at, scope=scope)
     kept = [name for name in around if name.kind != "cluster" or is_cluster(name.value)]
     made: Report = replace(report(), verdicts=[own], as_of=at + timedelta(minutes=lasts), surroundings=kept)
     return rows_of(scope, made, names_of)
