@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from analyzers.derived.planned.broker_removal import BREAKS, GOES, UNKNOWN, broker_removal, plan_row
+from analyzers.derived.planned.answers import BREAKS, GOES, UNKNOWN
+from analyzers.derived.planned.broker_removal import broker_removal, plan_row
 from analyzers.report.durations import counted
 from analyzers.tables import Row
 from cli.runs.run import Subject
