@@ -300,33 +300,6 @@ line long line of the first partition
     derived=True,
 )
 
-PLANNED_CHANGES = table(
-    "planned_changes",
-    "what is planned to be changed, as the command line says it (diag preflight)",
-    """
-change string broker-removal
-brokers strings node ids of the brokers that would go
-groups strings consumer groups that are asked about
-""",
-)
-PREFLIGHT = table(
-    "preflight",
-    "per planned change and question whether it goes, judged from what the cluster and the clients are now",
-    """
-change string as in planned_changes
-question string replicas, in-sync, min-isr, replication-factor, leaders, reassignments, space, quorum, coordinator, bootstrap
-answer string goes, breaks, unknown
-says string the answer in one sentence
-todo string what to do before; of what is unknown, what would tell
-brokers strings node ids that would go
-topics strings topics that it is about, at most 20
-partitions strings partitions that it is about, as topic-number, at most 20
-number long how many partitions
-group string consumer group that it is about
-""",
-    derived=True,
-)
-
 FORECAST = table(
     "forecast",
     "the odds of a start of the job's Kafka clients, with the bootstrap entries as they are or as they might be (analyzers/forecast/)",

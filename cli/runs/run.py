@@ -53,6 +53,8 @@ class Subject:
     first_words: Callable[[Tables], list[str]] = lambda tables: []
     apart: tuple[tuple[str, ...], ...] = ()
     """Groups of tables that need not all be there: a rule that needs one of a group of which nothing was found is not about the run."""
+    judged_by: tuple[str, ...] = ()
+    """Tables whose rules alone judge the run, where it asks one question of evidence that many rules read; none: all of them."""
 
 
 @dataclass
@@ -214,6 +216,9 @@ class Run:
         nowhere = {name for group in self.subject.apart if not set(group) & found.tables.keys() for name in group}
         if nowhere >= set(self.subject.collected):
             nowhere = set()  # nothing was found at all: that is to be said
+
+        if self.subject.judged_by:
+            about = set(self.subject.judged_by)
 
         def fits(rule: Rule) -> bool:
             return bool(about.intersection(rule.tables)) and not (nowhere | logs).intersection(rule.tables)
