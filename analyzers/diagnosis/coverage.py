@@ -15,7 +15,7 @@ from analyzers.logs.layouts.roles import role_of
 from analyzers.logs.signatures import ANYBODYS
 from analyzers.report.finding import NotChecked
 from analyzers.states import metric_answers, prometheus
-from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs, metrics
+from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs, metrics, planned
 from analyzers.tables.by_column import column
 from analyzers.tables.processes import BROKER, CLIENTS, FLINK, JOBMANAGER, JOBS, SPARK_DRIVER, TASKMANAGER, ZOOKEEPER
 
@@ -112,6 +112,7 @@ ABSENT: Mapping[str, str] = {
     "pod_containers": "no view of a pod was given (kubectl)",
     "query_batches": "no progress of a query was given",
     **dict.fromkeys(_of(metrics), "no metrics were given"),
+    **dict.fromkeys(_of(planned), "no change is planned (diag preflight)"),
     "connector_configs": "no configuration of a connector was given",
 }
 """Why a table is missing, in the words of *not checked*."""

@@ -1,9 +1,9 @@
-"""The graph of a Flink program as JSON, as rows of ``planned_operators``: what its vertices tell of its operators, and what they do not.
+"""The graph of a Flink program as JSON, as rows of ``planned_operators``: what its vertices show of its operators, and what they do not.
 
 Three answers of Flink's REST interface have the same nodes: ``POST /jars/:jarid/plan`` (of a program that was not started yet),
 ``/jobs/:jobid/plan`` and ``/jobs/:jobid``. The id of a vertex is that of the first operator of its chain (StreamingJobGraphGenerator:
-``new JobVertexID(hash)`` of the chain's start node); the ids of the operators chained behind it are nowhere in them. Their number is told
-by the description, a line each (JsonPlanGenerator writes a line break as ``<br/>``; ``pipeline.vertex-description-mode`` is TREE), unless
+``new JobVertexID(hash)`` of the chain's start node); the ids of the operators chained behind it are nowhere in them. Their number follows
+from the description, a line each (JsonPlanGenerator writes a line break as ``<br/>``; ``pipeline.vertex-description-mode`` is TREE), unless
 it is written in one line with arrows (CASCADING) or with chained sources in brackets.
 """
 

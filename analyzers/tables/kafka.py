@@ -300,6 +300,21 @@ line long line of the first partition
     derived=True,
 )
 
+TRANSACTIONAL_IDS = table(
+    "transactional_ids",
+    "what the coordinator knows of a transactional id that a checkpoint is to commit (DescribeTransactions)",
+    """
+transactional_id string transactional id
+state string Ongoing, PrepareCommit, CompleteCommit, PrepareAbort, CompleteAbort, Empty, …; null if no coordinator knows it, or none answered
+known boolean a coordinator knows it; null if not every one could be asked
+producer long producer id that it has now
+producer_epoch long producer epoch that it has now
+started_at timestamp when the transaction that is open was begun
+timeout_ms long its transaction.timeout.ms
+error string why it is unknown
+""",
+)
+
 FORECAST = table(
     "forecast",
     "the odds of a start of the job's Kafka clients, with the bootstrap entries as they are or as they might be (analyzers/forecast/)",

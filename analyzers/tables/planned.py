@@ -30,7 +30,7 @@ name string name; of a plan that of the whole vertex
 uid string uid (checkpoint, V5+)
 parallelism long parallelism
 max_parallelism long max parallelism: of a running vertex, or as the checkpoint recorded it
-chained long operators behind the first one of the vertex, whose ids a plan does not show; null if that cannot be told; 0 of a checkpoint
+chained long operators behind the first one of the vertex, whose ids a plan does not show; null if that is not shown; 0 of a checkpoint
 configured_max long max parallelism that the job sets as a whole; -1 = it sets none; null if unknown
 size_bytes long size of its state in that checkpoint
 job_state string state of the job (rest)

@@ -69,8 +69,8 @@ def _program(rest: Rest, wanted: Sequence[str], now: datetime) -> Evidence:
         )
     version = rows.text(rows.member(first["/overview"].body).get("flink-version"))
     job = _chosen(wanted, listed, rest.name)
-    told = rest.ask([f"/jobs/{job}", f"/jobs/{job}/checkpoints"])
-    graph, checkpoints = told[f"/jobs/{job}"], told[f"/jobs/{job}/checkpoints"]
+    answers = rest.ask([f"/jobs/{job}", f"/jobs/{job}/checkpoints"])
+    graph, checkpoints = answers[f"/jobs/{job}"], answers[f"/jobs/{job}/checkpoints"]
     if not graph.ok:
         raise CannotLook(f"the JobManager at {rest.name} does not show job {job}: {graph.why}.", "Ask again, or name another with --job.")
     try:

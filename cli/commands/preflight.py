@@ -168,7 +168,7 @@ def restore(
     Asks what Flink asks when it restores: is it complete, is every state file there, does its state belong to the program, do max
     parallelism, version and claim mode fit; and what Flink does not ask: are the positions of Kafka sources still in the topics
     (--bootstrap-server), are transactions of sinks still open, would Beam read splits twice. Each question has an answer: goes, breaks, or
-    unknown, with what to change or what would tell. What the program's operators are is told by --against (all of them), --job-graph or
+    unknown, with what to change or what would tell. The program's operators are shown by --against (all of them), --job-graph or
     --flink-rest (the first of each chain). Nothing is restored or changed.
 
     Permissions: to read and list the files; of Flink's REST interface GET only; DESCRIBE on the topics and transactional ids. Exit code 1

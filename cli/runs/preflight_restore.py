@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analyzers.derived.planned.answers import BREAKS, GOES, UNKNOWN
 from analyzers.derived.planned.restore.questions import restore_answers, restore_row
@@ -19,7 +19,8 @@ from cli.runs.gathering import asking, merged
 from cli.runs.run import Subject
 from cli.shell.exits import CannotLook, UsageError
 
-AskKafka = Callable[[Collection[str]], Evidence]
+if TYPE_CHECKING:
+    from cli.collectors.kafka_topic_ends import AskTopics
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Asked:
     job_graph: Sequence[Row] = ()
     against: str | None = None
     program: Collector | None = None
-    kafka: AskKafka | None = None
+    kafka: AskTopics | None = None
     kafka_name: str = ""
     rebase: Sequence[tuple[str, str]] = field(default=())
 
@@ -90,7 +91,8 @@ def collect(path: str, asked: Asked) -> Callable[[], Evidence]:
         if asked.kafka:
             ask = asked.kafka
             topics = {row["topic"] for row in found.tables.get("splits", ()) if row["topic"] is not None}
-            collectors.append(Collector(asked.kafka_name, "kafka", lambda: ask(topics)))
+            ids = {row["transactional_id"] for row in found.tables.get("pending_transactions", ()) if row["transactional_id"] is not None}
+            collectors.append(Collector(asked.kafka_name, "kafka", lambda: ask(topics, ids)))
         with asking(collectors) as answers:
             return merged([*parts, *answers()])
 

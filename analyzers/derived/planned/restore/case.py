@@ -63,9 +63,9 @@ class Restore:
 
     @cached_property
     def planned(self) -> dict[str, Row]:
-        """The same by operator id; of several sources the one that tells most: a checkpoint, a JobManager, a plan."""
-        told = sorted(self.program, key=lambda row: ("plan", "rest", "checkpoint").index(row["source"]))
-        return {row["operator"]: row for row in told}
+        """The same by operator id; of several sources the one that shows most: a checkpoint, a JobManager, a plan."""
+        shown_by = sorted(self.program, key=lambda row: ("plan", "rest", "checkpoint").index(row["source"]))
+        return {row["operator"]: row for row in shown_by}
 
     @cached_property
     def shows_all(self) -> bool:
@@ -74,7 +74,7 @@ class Restore:
 
     @cached_property
     def chained(self) -> int | None:
-        """Operators of the program whose ids are not shown; None where their number is not told either."""
+        """Operators of the program whose ids are not shown; None where their number is not shown either."""
         hidden = [row["chained"] for row in self.program if row["source"] != "checkpoint"]
         return None if not hidden or None in hidden else sum(hidden)
 
@@ -82,6 +82,12 @@ class Restore:
     def engine_version(self) -> str | None:
         """Flink's version that restores: as stated, else that of the JobManager that was asked."""
         return self.plan["engine_version"] or next((row["engine_version"] for row in self.program if row["engine_version"]), None)
+
+    @cached_property
+    def no_broker(self) -> str:
+        """Why nothing is known of Kafka, as a clause."""
+        asked = any(row["kind"] == "kafka" for row in self.rows("sources"))
+        return "no broker that was asked has answered" if asked else "no broker was asked"
 
 
 def named(row: Row) -> str:

@@ -69,7 +69,8 @@ def state_files(case: Restore) -> Iterator[Answer]:
             "state-files", BREAKS, says, todo, files=_names(lost)[:MOST_KEPT], operators=whose[:MOST_KEPT] or None, number=missing + wrong
         )
     elif hidden:
-        says = f"{hidden} of {counted(number, 'state file')} are named at places that cannot be seen from here: {some(_names(away))}"
+        where = sorted({name.rpartition("/")[0] or name for name in _names(away)})
+        says = f"{hidden} of {counted(number, 'state file')} are named at places that cannot be seen from here: {some(where)}"
         todo = (
             "Ask on a host that sees these paths (for s3:, gs:, abfs:, hdfs: with access to them). A copied checkpoint is restored from "
             "the stated paths, not from the copy."

@@ -40,7 +40,7 @@ def left_over(case: Restore) -> Iterator[Answer]:
     if certain and case.plan["allow_non_restored"]:
         says = f"{bytes_left} of {some([named(row) for row in left])} are left behind: the program has no such operator"
         yield answer(
-            "operators", GOES, says, "Make sure that nobody misses that state: it is in no checkpoint of the new job.", **_about(left)
+            "operators", GOES, says, "Make sure that this state may be lost: it is in no checkpoint of the new job.", **_about(left)
         )
     elif certain and case.shows_all:
         has = "has no operator with that id" if len(left) == 1 else "has no operators with these ids"

@@ -66,7 +66,7 @@ def max_parallelism(case: Restore) -> Iterator[Answer]:
         )
     elif case.plan["max_parallelism"] is not None and not case.program:
         says = f"{written}, as the program sets it; whether one has more subtasks than that is not known"
-        yield answer("max-parallelism", UNKNOWN, says, "Add --job-graph, --flink-rest or --against: they tell the parallelism.")
+        yield answer("max-parallelism", UNKNOWN, says, "Add --job-graph, --flink-rest or --against: they show the parallelism.")
     else:
         says = f"{written}; whether the program sets another one is not known"
         if fits:

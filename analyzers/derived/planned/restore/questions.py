@@ -8,12 +8,18 @@ from typing import Any
 
 from analyzers.derived.planned.answers import ORDER
 from analyzers.derived.planned.restore.case import CHANGE, Answer, Restore, Tables
+from analyzers.derived.planned.restore.claim import claim_mode
 from analyzers.derived.planned.restore.files import complete, state_files
 from analyzers.derived.planned.restore.operators import left_over, start_empty
 from analyzers.derived.planned.restore.parallelism import max_parallelism
+from analyzers.derived.planned.restore.positions import double_reading, offsets
+from analyzers.derived.planned.restore.transactions import transactions
+from analyzers.derived.planned.restore.versions import metadata_version
 from analyzers.tables import PLANNED_CHANGES, PREFLIGHT, Row
 
-_QUESTIONS: tuple[Callable[[Restore], Iterator[Answer]], ...] = (complete, state_files, left_over, start_empty, max_parallelism)
+_QUESTIONS: tuple[Callable[[Restore], Iterator[Answer]], ...] = (
+    complete, state_files, left_over, start_empty, max_parallelism, metadata_version, claim_mode, offsets, double_reading, transactions,
+)  # fmt: skip
 
 
 def restore_answers(tables: Tables) -> list[Row]:
