@@ -227,7 +227,7 @@ class CheckpointCheck:
         return list(self._more.values())
 
     def summary(self, whole: bool) -> Values:
-        """Columns of the checkpoint's own row; what is orphaned cannot be told where a `_metadata` is not `whole`."""
+        """Columns of the checkpoint's own row; what is orphaned is unknown where a `_metadata` is not `whole`."""
         if not whole:
             self.run.unsure.add(self._job_directory())
         counts = self.counts

@@ -305,7 +305,7 @@ TRANSACTIONAL_IDS = table(
     "what the coordinator knows of a transactional id that a checkpoint is to commit (DescribeTransactions)",
     """
 transactional_id string transactional id
-state string Ongoing, PrepareCommit, CompleteCommit, PrepareAbort, CompleteAbort, Empty, …; null if no coordinator knows it, or none answered
+state string Ongoing, PrepareCommit, CompleteCommit, PrepareAbort, CompleteAbort, Empty, …; null if no coordinator knows it or answers
 known boolean a coordinator knows it; null if not every one could be asked
 producer long producer id that it has now
 producer_epoch long producer epoch that it has now

@@ -7,9 +7,7 @@ from collections.abc import Iterator
 from analyzers.derived.planned.answers import BREAKS, GOES, MOST_KEPT, UNKNOWN, answer, counted, some
 from analyzers.derived.planned.restore.case import Answer, Restore
 
-_OTHER = (
-    "Restore from another checkpoint or savepoint: the newest chk-N with a _metadata, or one that diag checkpoint-inspect calls complete."
-)
+_OTHER = "Restore from another one: diag checkpoint-inspect DIRECTORY lists those that are complete."
 
 
 def complete(case: Restore) -> Iterator[Answer]:
@@ -72,8 +70,8 @@ def state_files(case: Restore) -> Iterator[Answer]:
         where = sorted({name.rpartition("/")[0] or name for name in _names(away)})
         says = f"{hidden} of {counted(number, 'state file')} are named at places that cannot be seen from here: {some(where)}"
         todo = (
-            "Ask on a host that sees these paths (for s3:, gs:, abfs:, hdfs: with access to them). A copied checkpoint is restored from "
-            "the stated paths, not from the copy."
+            "Ask on a host that sees these paths (of an object store: with access to it). A copied checkpoint is restored from the stated "
+            "paths, not from the copy."
         )
         yield answer("state-files", UNKNOWN, says, todo, files=_names(away)[:MOST_KEPT], number=hidden)
     elif number:

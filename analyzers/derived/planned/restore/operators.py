@@ -14,8 +14,8 @@ from analyzers.derived.planned.restore.case import Answer, Restore, named, shown
 from analyzers.tables import Row
 
 _SHOW_ALL = (
-    "Give --against a checkpoint of the program as it is to be started, or as --job-graph its plan without chains: POST /jars/JARID/plan "
-    'with flinkConfiguration {"pipeline.operator-chaining.enabled": "false"} (before Flink 1.19: pipeline.operator-chaining).'
+    "Give --against a checkpoint of the program to be started, or as --job-graph its plan made with chaining off "
+    "(POST /jars/JARID/plan; diag explain PRE902 shows how)."
 )
 _TELL = "Say which program: --against a checkpoint of it, --flink-rest where it runs, or --job-graph with its plan (POST /jars/JARID/plan)."
 _NAMED_UIDS = 5
@@ -106,10 +106,7 @@ def _repair(case: Restore, left: Sequence[Row]) -> str:
         now = f"its uid is {is_now['uid']} now" if is_now["uid"] else f"its id is {is_now['operator']} now"
         return f"Give {first['name']} its old id back: {uid} ({now})."
     ids = ", ".join(f'uid("{row["uid"]}")' if row["uid"] else f'setUidHash("{row["operator"]}")' for row in left[:3])
-    return (
-        f"Give the operators their old ids ({ids}). Only if that state may be lost: restore with --allowNonRestoredState "
-        "(execution.state-recovery.ignore-unclaimed-state; before 1.20 execution.savepoint.ignore-unclaimed-state)."
-    )
+    return f"Give the operators their old ids: {ids}. Only if that state may be lost: restore with --allowNonRestoredState."
 
 
 def start_empty(case: Restore) -> Iterator[Answer]:

@@ -38,7 +38,7 @@ def max_parallelism(case: Restore) -> Iterator[Answer]:
         )
         todo = (
             f"Start it with a parallelism of at most {min(row['max_parallelism'] for row, _ in wide)}. More needs state written anew with "
-            "a higher max parallelism (State Processor API), or a start without it."
+            "a higher max parallelism (State Processor API)."
         )
         yield answer("max-parallelism", BREAKS, says, todo, **_about([row for row, _ in wide]))
         return

@@ -107,8 +107,8 @@ def _out_of_range(held: list[Row], problems: dict[str, Row]) -> Iterator[Answer]
             gap = sum(row["log_edge"] - int(row["offsets"][0]) for row in found)
             says += f"{gap:,} offsets are skipped, or read from the newest on, and Flink does not fail"
             todo = (
-                "Restore from a later checkpoint whose positions Kafka still has. Without one these records are lost to the job: fetch "
-                "them from where else they are kept, and raise retention.ms before the next stop."
+                "Restore from a later checkpoint whose positions Kafka still has. Without one these records are lost to the job: raise "
+                "retention.ms before the next stop."
             )
         elif problem == "beyond-log-end":
             says += "Records are read again or skipped, as auto.offset.reset decides, and Flink does not fail"
@@ -162,8 +162,8 @@ def double_reading(case: Restore) -> Iterator[Answer]:
             "have in their state: every record is read twice from then on"
         )
         todo = (
-            "Start without the checkpoint, from committed offsets, and build the program with Beam 2.63 or later: it does not do that with "
-            "its own checkpoints, and cannot read those of an older Beam (InvalidClassException)."
+            "Start without the checkpoint, from committed offsets, with Beam 2.63 or later: it cannot read checkpoints of an older Beam "
+            "(InvalidClassException), and does not do that with its own."
         )
         yield answer("double-reading", BREAKS, says, todo, **_identities(beam))
     elif version < _DOUBLE:

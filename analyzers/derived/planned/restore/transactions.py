@@ -18,8 +18,8 @@ from analyzers.tables import Row
 
 _ASK = "Ask the brokers: --bootstrap-server, or --command-config, with a user that may DESCRIBE the transactional ids."
 _COMPARE = (
-    "Compare how old it is with the sink's transaction.timeout.ms: what was not committed by then is lost. A job that was stopped with "
-    "this savepoint, and ended as FINISHED, had committed them."
+    "Compare its age with the sink's transaction.timeout.ms: what was not committed by then is lost. A job that this savepoint stopped, "
+    "and that FINISHED, had committed them."
 )
 _COMMITTED, _ABORTED = ("CompleteCommit", "PrepareCommit"), ("CompleteAbort", "PrepareAbort", "PrepareEpochFence")
 _NEXT = 1
@@ -42,8 +42,8 @@ def transactions(case: Restore) -> Iterator[Answer]:
     if aborted:
         says = f"{what} the brokers have aborted {len(aborted)} ({some(aborted)}): their records are lost, and not written again"
         todo = (
-            "Restore from the checkpoint before it, whose transactions were committed: its sources write these records again. Raise "
-            "transaction.timeout.ms (and the brokers' transaction.max.timeout.ms) above the longest stop."
+            "Restore from the checkpoint before it, whose transactions were committed, and raise transaction.timeout.ms (and the brokers' "
+            "transaction.max.timeout.ms) above the longest stop."
         )
         yield answer("transactions", BREAKS, says, todo, number=len(aborted))
     elif unread:
