@@ -85,9 +85,8 @@ def _why_unknown(case: Restore) -> str:
         return "the plan has no chains, and where it was made with chaining off, operators without a uid have other ids in it"
     if case.chained is None:
         return "a plan shows the id of the first operator of each vertex only, and not how many are chained behind it"
-    return (
-        f"a plan shows the id of the first operator of each vertex only, and {counted(case.chained, 'operator')} are chained behind these"
-    )
+    hidden = counted(case.chained, "operator is", "operators are")
+    return f"a plan shows the id of the first operator of each vertex only, and {hidden} chained behind these"
 
 
 def _new(case: Restore) -> list[Row]:
