@@ -204,5 +204,5 @@ def restore(
             ),
         )  # fmt: skip
         environment.say(f"diag {version()}: asking about a restore of {wanted[0]}")
-    plan = None if options.bundle else logic.planned(wanted[0], **stated)
-    return Run(logic.RESTORE, look, options, version(), progress=environment.say, plan=plan or {}).emit(environment)[1]
+    plan = logic.planned(wanted[0] if wanted else None, **stated)
+    return Run(logic.RESTORE, look, options, version(), progress=environment.say, plan=plan).emit(environment)[1]

@@ -54,6 +54,8 @@ def asked(
         from cli.collectors.flink_program import program_of_file
 
         graph = program_of_file(job_graph)
+    if len(jobs) > 1:
+        raise UsageError("one job is started from a checkpoint, and --job is given more than once", "Name the one.")
     if flink_rest is not None:
         from cli.collectors.flink_program import program_of_rest
         from cli.collectors.flink_transport import read_login
@@ -133,7 +135,10 @@ def _against(path: str) -> Evidence:
     head = {"source": "checkpoint", "origin": newest["path"], "chained": 0}
     same = ("scope", "as_of", "job", "operator", "name", "uid", "parallelism", "max_parallelism", "size_bytes")
     rows = [PLANNED_OPERATORS.row({**head, **{column: row[column] for column in same}}) for row in operators]
-    return Evidence({"planned_operators": rows, "sources": tables["sources"]})
+    source = SOURCES.row(
+        {"scope": "", "as_of": newest["as_of"], "name": path, "kind": "checkpoint", "state": "ok"}
+    )  # its positions are not asked about
+    return Evidence({"planned_operators": rows, "sources": [source]})
 
 
 def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:

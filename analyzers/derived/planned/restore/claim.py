@@ -1,7 +1,8 @@
 """What the claim mode means for these files: who deletes them, and what must stay.
 
-Sources: Flink's documentation of claim modes (ops/state/savepoints; since 1.15, LEGACY is what there was before and was removed in 2.0)
-and ``CheckpointProperties``: the tail of ``_metadata`` says when Flink deletes a checkpoint. A savepoint is its user's.
+Sources: Flink's documentation of claim modes (ops/state/savepoints; since 1.15, LEGACY is what there was before: deprecated by FLIP-416,
+and 2.3.0 still takes it) and ``CheckpointProperties``: the tail of ``_metadata`` says when Flink deletes a checkpoint. A savepoint is its
+user's.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from analyzers.derived.planned.answers import BREAKS, GOES, UNKNOWN, answer, cou
 from analyzers.derived.planned.restore.case import Answer, Restore, version_of
 
 _ENDED = ("FINISHED", "CANCELED", "FAILED")
-_WITH_MODES, _WITHOUT_LEGACY = (1, 15), (2, 0)
+_WITH_MODES = (1, 15)
 _TAKE_SAVEPOINT = "Stop that job with a savepoint, and restore from the savepoint."
 
 
@@ -22,10 +23,6 @@ def claim_mode(case: Restore) -> Iterator[Answer]:
     if file is None or file["state"] != "complete" or not mode:
         return
     version = version_of(case.engine_version)
-    if version is not None and mode == "legacy" and version >= _WITHOUT_LEGACY:
-        says = f"Flink {case.engine_version} has no claim mode LEGACY: it was removed in 2.0"
-        yield answer("claim-mode", BREAKS, says, "Restore with NO_CLAIM (the default), or CLAIM.")
-        return
     if version is not None and mode == "claim" and version < _WITH_MODES:
         yield answer("claim-mode", BREAKS, f"Flink {case.engine_version} has no claim modes: they came with 1.15", "Leave the mode out.")
         return
@@ -70,7 +67,7 @@ def _afterwards(case: Restore) -> tuple[str, str | None]:
     if mode == "legacy":
         says = f"with LEGACY Flink does not delete the {what}"
         keep = f"; {shared}, and later incremental checkpoints go on using them: that directory must stay for good" if shared else ""
-        return f"{says}{keep}", None
+        return f"{says}{keep}", "Take NO_CLAIM: LEGACY is deprecated."
     says = f"with NO_CLAIM the {what} stays yours, and the first checkpoint after the restore is a full one"
     if shared:
         return f"{says}; {shared} and must stay until it has completed", f"Keep {where} until the new job has completed a checkpoint."

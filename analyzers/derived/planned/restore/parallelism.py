@@ -68,8 +68,12 @@ def max_parallelism(case: Restore) -> Iterator[Answer]:
         says = f"{written}, as the program sets it; whether one has more subtasks than that is not known"
         yield answer("max-parallelism", UNKNOWN, says, "Add --job-graph, --flink-rest or --against: they show the parallelism.")
     else:
+        others = sorted({its["max_parallelism"] for row, its in pairs if its["max_parallelism"] not in (None, row["max_parallelism"])})
         says = f"{written}; whether the program sets another one is not known"
-        if fits:
+        if others:
+            runs = ", ".join(map(str, others))
+            says = f"{written}, and the program runs with {runs}; whether it sets that, or took it from its own state, is not known"
+        elif fits:
             says = f"{written}, and {counted(widest, 'subtask')} fit; whether the program sets another max parallelism is not known"
         todo = (
             f"Look for pipeline.max-parallelism and setMaxParallelism in the program, and give what it sets: --max-parallelism "
