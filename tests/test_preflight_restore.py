@@ -85,6 +85,48 @@ def test_a_metadata_that_was_cut(tmp_path: Path) -> None:
     assert "goes" not in {row["answer"] for row in said.values()}
 
 
+# the program as a JobManager has it ---------------------------------------------------------------------------------------
+
+JOBMANAGER = RECORDED / "jobmanager"
+JOB = "d4d85828474a8fc4c07e4da7d1b2c3c2"
+
+
+def test_a_savepoint_against_the_job_that_runs() -> None:
+    said = _asked(str(SAVEPOINT), "--flink-rest", str(JOBMANAGER))
+    assert {question: said[question]["answer"] for question in ("max-parallelism", "version", "operators", "claim-mode")} == {
+        "max-parallelism": "goes", "version": "goes", "operators": "unknown", "claim-mode": "goes",
+    }  # fmt: skip
+    assert "enrich-profile" in said["operators"]["says"]
+
+
+def test_a_checkpoint_of_a_job_that_runs_is_deleted_by_it() -> None:
+    row = _asked(str(RECORDED / JOB), "--flink-rest", str(JOBMANAGER), "--job", "orders-enrichment")["claim-mode"]
+    assert (row["answer"], f"job {JOB}, which is RUNNING" in row["says"]) == ("breaks", True)
+
+
+def _jobmanager(place: Path, jobs: list[dict[str, Any]]) -> str:
+    shutil.copytree(JOBMANAGER, place)
+    (place / "jobs_overview.json").write_text(json.dumps({"jobs": jobs}))
+    return str(place)
+
+
+def test_which_job_is_meant_is_to_be_said_where_several_run(tmp_path: Path) -> None:
+    jobs = [{"jid": JOB, "name": "orders", "state": "RUNNING"}, {"jid": "1" * 32, "name": "billing", "state": "RUNNING"}]
+    rest = _jobmanager(tmp_path / "two", jobs)
+    code, _, err = diag("preflight", "restore", str(SAVEPOINT), "--flink-rest", rest, "--facts-only")
+    assert (code, "2 jobs are at" in err, "billing, orders" in err) == (2, True, True), err
+    assert _asked(str(SAVEPOINT), "--flink-rest", rest, "--job", "orders")["max-parallelism"]["answer"] == "goes"
+    code, out, _ = diag("preflight", "restore", str(SAVEPOINT), "--flink-rest", rest, "--job", "billing", "--facts-only")
+    assert (code, "does not show job" in out) == (3, True), out
+    code, _, err = diag("preflight", "restore", str(SAVEPOINT), "--flink-rest", rest, "--job", "payments", "--facts-only")
+    assert (code, "knows no job payments" in err) == (2, True), err
+
+
+def test_a_job_that_ended_is_no_other_than_the_one_that_runs(tmp_path: Path) -> None:
+    jobs = [{"jid": JOB, "name": "orders", "state": "RUNNING"}, {"jid": "1" * 32, "name": "orders", "state": "FAILED"}]
+    assert _asked(str(SAVEPOINT), "--flink-rest", _jobmanager(tmp_path / "two", jobs))["max-parallelism"]["answer"] == "goes"
+
+
 # what a sink's committer holds --------------------------------------------------------------------------------------------
 
 

@@ -71,8 +71,9 @@ def _program(rest: Rest, wanted: Sequence[str], now: datetime) -> Evidence:
     job = _chosen(wanted, listed, rest.name)
     answers = rest.ask([f"/jobs/{job}", f"/jobs/{job}/checkpoints"])
     graph, checkpoints = answers[f"/jobs/{job}"], answers[f"/jobs/{job}/checkpoints"]
-    if not graph.ok:
-        raise CannotLook(f"the JobManager at {rest.name} does not show job {job}: {graph.why}.", "Ask again, or name another with --job.")
+    if not graph.ok or rows.member(graph.body).get("jid") != job:  # saved answers may be those of one job of several
+        why = graph.why or "what it answers is another job"
+        raise CannotLook(f"the JobManager at {rest.name} does not show job {job}: {why}.", "Ask again, or name another with --job.")
     try:
         operators = plan_rows(graph.body, rest.name, source="rest", version=version, restored=_restored(graph.body, checkpoints.body))
     except NoPlan as error:

@@ -43,9 +43,9 @@ def _kept_by_its_job(case: Restore) -> Answer | None:
         return answer("claim-mode", BREAKS, says, _TAKE_SAVEPOINT)
     if writer is not None or (when is not None and "cancelled" not in when):
         return None
-    of = f" of job {file['job']}" if file["job"] else ""
+    of, by = (f" of job {file['job']}", f" ({file['job']})") if file["job"] else ("", "")
     if when is None:
-        says = f"it is a checkpoint{of}, and whether that job deletes it is not in it (before Flink 1.16)"
+        says = f"whether it is a checkpoint that the job which wrote it{by} deletes is not written in it (before Flink 1.16)"
         todo = (
             "Make sure that the job has ended and that its checkpoints are retained (RETAIN_ON_CANCELLATION); --flink-rest shows the first."
         )

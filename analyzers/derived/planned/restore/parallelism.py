@@ -62,7 +62,7 @@ def max_parallelism(case: Restore) -> Iterator[Answer]:
         yield answer(
             "max-parallelism",
             GOES,
-            f"{written}, and the program has at most {counted(widest, 'subtask')} of an operator and no other value",
+            f"{written}; the program sets no other value, and an operator has at most {counted(widest, 'subtask')}",
         )
     elif case.plan["max_parallelism"] is not None and not case.program:
         says = f"{written}, as the program sets it; whether one has more subtasks than that is not known"

@@ -92,7 +92,7 @@ def _out_of_range(held: list[Row], problems: dict[str, Row]) -> Iterator[Answer]
             if first["log_edge"] is None
             else f", and the log {'starts' if problem == 'below-log-start' else 'ends'} at {first['log_edge']}"
         )
-        says = f"{counted(len(found), 'position')} of its {len(held)} lie {why} ({first['identity']} is at {first['offsets'][0]}{edge}). "
+        says = f"{len(found)} of its {counted(len(held), 'position')} lie {why} ({first['identity']} is at {first['offsets'][0]}{edge}). "
         if problem == "below-log-start" and all(row["log_edge"] - int(row["offsets"][0]) <= _MARKER for row in found):
             says += "Perhaps only the marker of a transaction was there"
             yield answer(
