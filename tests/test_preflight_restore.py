@@ -218,6 +218,8 @@ def test_other_committables_are_not_taken_for_transactions(at: int) -> None:
         ([str(SAVEPOINT), "--against", "/nowhere"], 2, "no such file or directory"),
         ([str(SAVEPOINT), "--bundle", str(FIXTURES / "PRE102" / "quiet")], 2, "a bundle is judged by itself"),
         ([str(SAVEPOINT), "--rebase", "x"], 2, "OLD=NEW"),
+        ([str(SAVEPOINT), "--to", "newest"], 2, "--to newest is no version"),
+        ([str(SAVEPOINT), "--beam-version", "2"], 2, "--beam-version 2 is no version"),
         ([str(SAVEPOINT), "--max-parallelism", "0"], 2, ""),
         ([str(SAVEPOINT), "--claim-mode", "mine"], 2, ""),
     ],

@@ -189,8 +189,8 @@ def restore(
 
     wait = seconds(timeout, "--timeout")
     stated = {
-        "claim_mode": claim_mode.value, "engine_version": to_version, "max_parallelism": max_parallelism,
-        "allow_non_restored": allow_non_restored, "beam_version": beam_version,
+        "claim_mode": claim_mode.value, "engine_version": logic.release(to_version, "--to"), "max_parallelism": max_parallelism,
+        "allow_non_restored": allow_non_restored, "beam_version": logic.release(beam_version, "--beam-version"),
     }  # fmt: skip
     look = nothing_live
     if options.bundle:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analyzers.derived.planned.answers import BREAKS, GOES, UNKNOWN
+from analyzers.derived.planned.restore.case import version_of
 from analyzers.derived.planned.restore.questions import restore_answers, restore_row
 from analyzers.readers.checkpoint_files import checkpoint_facts, tables_of
 from analyzers.report.durations import counted
@@ -70,6 +71,13 @@ def asked(
         kafka = topic_ends(bootstrap_servers, command_config=command_config, timeout_seconds=timeout_seconds)
     name = ", ".join(bootstrap_servers) or str(command_config)
     return Asked(graph, against, program, kafka, name, rebase)
+
+
+def release(text: str | None, option: str) -> str | None:
+    """`text` where it is a version as 2.3 or 1.20.5; raises `UsageError`."""
+    if text is not None and version_of(text) is None:
+        raise UsageError(f"{option} {text} is no version", f"Write major and minor at least: {option} 2.3")
+    return text
 
 
 def planned(path: str | None, **more: Any) -> Mapping[str, Sequence[Row]]:
