@@ -309,6 +309,23 @@ def test_claim_modes(file: dict[str, Any], jobs: list[Row], plan: dict[str, Any]
     assert (said[0], words in said[1]) == (answer, True), said
 
 
+@pytest.mark.parametrize(
+    ("written", "runs", "mode", "answer"),
+    [
+        (True, None, "no-claim", "unknown"),
+        (True, True, "no-claim", "breaks"),
+        (False, True, "no-claim", "breaks"),  # the program's backend makes the checkpoint, whatever wrote the state
+        (True, False, "no-claim", "goes"),
+        (True, True, "claim", "goes"),
+        (False, None, "no-claim", "goes"),
+    ],
+)
+def test_the_changelog_makes_no_full_checkpoint(written: bool, runs: bool | None, mode: str, answer: str) -> None:
+    own = SUBTASK_STATES.row({"scope": "", "path": PATH, "checkpoint": 4, "operator": TOTALS, "subtask": 0, "changelog": written})
+    said = _answers({"claim_mode": mode}, subtask_states=[own], planned_operators=[_of_program(TOTALS, "rest", changelog=runs)])
+    assert said["claim-mode"][0] == answer
+
+
 # Kafka and Beam -----------------------------------------------------------------------------------------------------------
 
 

@@ -164,6 +164,7 @@ def _subtask(fact: SubtaskFact) -> Values:
         "raw_keyed_bytes": fact.raw_keyed_bytes,
         "channel_bytes": fact.channel_bytes,
         "finished": fact.finished,
+        "changelog": fact.changelog,
         "referenced_checkpoint": fact.referenced_checkpoint,
     }
 

@@ -31,8 +31,8 @@ class NoPlan(ValueError):
         self.hint = hint
 
 
-def plan_rows(body: Any, origin: str, *, source: str = "plan", version: str | None = None, restored: bool | None = None) -> list[Row]:
-    """Rows of ``planned_operators``, one per vertex. `source` is plan or rest, `origin` where the JSON comes from, `version` Flink's.
+def plan_rows(body: Any, origin: str, *, source: str = "plan", **more: Any) -> list[Row]:
+    """Rows of ``planned_operators``, one per vertex. `source` is plan or rest, `origin` where the JSON comes from, `more` columns of all.
 
     Raises `NoPlan` for any other JSON.
     """
@@ -44,7 +44,7 @@ def plan_rows(body: Any, origin: str, *, source: str = "plan", version: str | No
     running = {str(vertex.get("id")): vertex for vertex in objects(answer, "vertices")}
     head = {
         "scope": "", "job": text(answer.get("jid")), "source": source, "origin": origin, "job_state": text(answer.get("state")),
-        "job_restored": restored, "engine_version": version, "configured_max": whole(answer.get("maxParallelism")),
+        "configured_max": whole(answer.get("maxParallelism")), **more,
     }  # fmt: skip
     return [PLANNED_OPERATORS.row({**head, **_vertex(key, node, running.get(key, {}))}) for key, node in nodes.items()]
 

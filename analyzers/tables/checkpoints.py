@@ -65,6 +65,7 @@ managed_keyed_bytes long managed keyed state
 raw_keyed_bytes long raw keyed state
 channel_bytes long in-flight data of an unaligned checkpoint
 finished boolean the subtask had finished
+changelog boolean its keyed state is that of the changelog state backend
 """,
 )
 STATE_FILES = table(

@@ -36,6 +36,7 @@ size_bytes long size of its state in that checkpoint
 job_state string state of the job (rest)
 job_restored boolean that job was started from a checkpoint itself (rest); null if unknown
 engine_version string Flink's version of that JobManager (rest)
+changelog boolean the job has the changelog state backend on (rest, 1.15 and later); null if unknown
 """,
 )
 PREFLIGHT = table(

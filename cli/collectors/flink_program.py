@@ -69,13 +69,19 @@ def _program(rest: Rest, wanted: Sequence[str], now: datetime) -> Evidence:
         )
     version = rows.text(rows.member(first["/overview"].body).get("flink-version"))
     job = _chosen(wanted, listed, rest.name)
-    answers = rest.ask([f"/jobs/{job}", f"/jobs/{job}/checkpoints"])
+    answers = rest.ask([f"/jobs/{job}", f"/jobs/{job}/checkpoints", f"/jobs/{job}/checkpoints/config"])
     graph, checkpoints = answers[f"/jobs/{job}"], answers[f"/jobs/{job}/checkpoints"]
     if not graph.ok or rows.member(graph.body).get("jid") != job:  # saved answers may be those of one job of several
         why = graph.why or "what it answers is another job"
         raise CannotLook(f"the JobManager at {rest.name} does not show job {job}: {why}.", "Ask again, or name another with --job.")
+    changelog = rows.member(answers[f"/jobs/{job}/checkpoints/config"].body).get("state_changelog_enabled")
+    own = {
+        "engine_version": version,
+        "job_restored": _restored(graph.body, checkpoints.body),
+        "changelog": changelog if isinstance(changelog, bool) else None,
+    }
     try:
-        operators = plan_rows(graph.body, rest.name, source="rest", version=version, restored=_restored(graph.body, checkpoints.body))
+        operators = plan_rows(graph.body, rest.name, source="rest", **own)
     except NoPlan as error:
         raise CannotLook(f"the JobManager at {rest.name} shows no graph of job {job}: {error}.", error.hint) from error
     for row in operators:

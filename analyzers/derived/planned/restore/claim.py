@@ -14,6 +14,7 @@ from analyzers.derived.planned.restore.case import Answer, Restore, version_of
 
 _ENDED = ("FINISHED", "CANCELED", "FAILED")
 _WITH_MODES = (1, 15)
+_CLAIM = "Restore with CLAIM (a copy, where it is to be kept), or with the changelog off (state.changelog.enabled)."
 _TAKE_SAVEPOINT = "Stop that job with a savepoint, and restore from the savepoint."
 
 
@@ -26,7 +27,7 @@ def claim_mode(case: Restore) -> Iterator[Answer]:
     if version is not None and mode == "claim" and version < _WITH_MODES:
         yield answer("claim-mode", BREAKS, f"Flink {case.engine_version} has no claim modes: they came with 1.15", "Leave the mode out.")
         return
-    yield _kept_by_its_job(case) or answer("claim-mode", GOES, *_afterwards(case))
+    yield _kept_by_its_job(case) or _changelog(case) or answer("claim-mode", GOES, *_afterwards(case))
 
 
 def _kept_by_its_job(case: Restore) -> Answer | None:
@@ -53,6 +54,19 @@ def _kept_by_its_job(case: Restore) -> Answer | None:
     says = f"it is a checkpoint{of} that Flink deletes when that job is cancelled: its retention is not RETAIN_ON_CANCELLATION"
     todo = "Take a savepoint where that job still runs (--flink-rest shows it); where it died, this checkpoint stays."
     return answer("claim-mode", UNKNOWN, says, todo)
+
+
+def _changelog(case: Restore) -> Answer | None:
+    """The changelog state backend cannot make the full checkpoint that NO_CLAIM asks for (StreamTask.checkForcedFullSnapshotSupport)."""
+    written = any(row.get("changelog") for row in case.rows("subtask_states") if row["path"] == case.path)
+    runs = next((row["changelog"] for row in case.program if row["changelog"] is not None), None)
+    if case.plan["claim_mode"] != "no-claim" or runs is False or not (written or runs):
+        return None
+    fails = "its first checkpoint fails with NO_CLAIM: that backend makes no full ones (“does not support enforcing a full snapshot”)"
+    if runs:
+        return answer("claim-mode", BREAKS, f"the program has the changelog state backend on, and {fails}", _CLAIM)
+    says = f"it was written with the changelog state backend; where the program has that on, too, {fails}"
+    return answer("claim-mode", UNKNOWN, says, _CLAIM)
 
 
 def _afterwards(case: Restore) -> tuple[str, str | None]:
