@@ -252,6 +252,18 @@ def test_a_redacted_bundle_gives_the_same_answers(tmp_path: Path) -> None:
     assert str(RECORDED) not in "".join(path.read_text() for path in (tmp_path / "saved").glob("*.jsonl"))
 
 
+@pytest.mark.jvm
+@pytest.mark.parametrize(("bundle", "code"), [("PRE102/fires-played-operator-removed", 1), ("PRE102/quiet-played-same-program", 0)])
+def test_what_breaks_makes_the_exit_code_1(bundle: str, code: int) -> None:
+    """Only the rules of this question judge: those of brokers that go are not called clean."""
+    ended, out, err = diag("preflight", "restore", "--bundle", str(FIXTURES / bundle), "-o", "json")
+    assert ended == code, err
+    report = json.loads(out)
+    assert {finding["code"] for finding in report["findings"]} == {"PRE102", "PRE902"} if code else {"PRE902"}
+    assert set(report["clean"]) | {finding["code"] for finding in report["findings"]} == {"PRE102", "PRE902"}
+    assert report["command"] == "preflight restore"
+
+
 # what was played ----------------------------------------------------------------------------------------------------------
 
 TRIALS = json.loads((FIXTURES / "lab" / "restore_trials.json").read_text(encoding="utf-8"))["trials"]
@@ -270,6 +282,7 @@ def test_what_was_said_before_is_what_flink_said(trial: dict[str, Any]) -> None:
     ("name", "question", "flink"),
     [
         ("checkpoint-of-a-running-job", "claim-mode", "Cannot find checkpoint or savepoint file/directory"),
+        ("changelog-no-claim", "claim-mode", "does not support enforcing a full snapshot"),
         ("operator-removed", "operators", "because the operator is not available in the new program"),
         ("uid-changed", "operators", "because the operator is not available in the new program"),
         ("max-parallelism-set", "max-parallelism", "Max parallelism mismatch between checkpoint/savepoint state and new program"),
@@ -292,7 +305,7 @@ def test_it_broke_for_the_reason_that_was_named(name: str, question: str, flink:
 
 HEALED = (
     "same-program", "claim-mode-legacy", "operator-removed-allowed", "uid-given-back", "max-parallelism-as-it-was",
-    "state-file-copied-back", "incremental", "partitions-added", "transactions-committed",
+    "state-file-copied-back", "incremental", "partitions-added", "transactions-committed", "changelog-claim",
 )  # fmt: skip
 
 

@@ -165,5 +165,5 @@ RESTORE = Subject(
     facts=("preflight",),
     looked_at=_looked_at,
     derived=lambda tables: {"preflight": restore_answers(tables)},
-    judged_by=("preflight",),
+    judged_by=("PRE102", "PRE902"),
 )
