@@ -26,15 +26,20 @@ def planned(brokers: Sequence[int], groups: Sequence[str]) -> Mapping[str, Seque
     return {"planned_changes": [plan_row(brokers, groups)]}
 
 
-def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
-    said = Counter(row["answer"] for row in broker_removal(tables))
+def answered(rows: Sequence[Row]) -> str:
+    """How many questions of ``preflight`` have which answer, as a clause."""
+    said = Counter(row["answer"] for row in rows)
     words = [(GOES, "goes", "go"), (BREAKS, "breaks", "break"), (UNKNOWN, "is unknown", "are unknown")]
     parts = [f"{said[key]} {one if said[key] == 1 else many}" for key, one, many in words if said[key]]
+    return f"of {counted(len(rows), 'question')} {', '.join(parts)}"
+
+
+def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
     leaving = ", ".join(next(iter(tables.get("planned_changes", ({"brokers": ()},))))["brokers"] or ())
     partitions = tables.get("partitions", ())
     topics = len({row["topic"] for row in partitions})
     where = f"{counted(len(tables.get('brokers', ())), 'broker')}, {counted(len(partitions), 'partition')} of {counted(topics, 'topic')}"
-    return f"removal of broker {leaving} from {where}; of {counted(sum(said.values()), 'question')} {', '.join(parts)}"
+    return f"removal of broker {leaving} from {where}; {answered(broker_removal(tables))}"
 
 
 BROKER_REMOVAL = Subject(

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from analyzers.derived.planned.answers import BREAKS, GOES, UNKNOWN
 from analyzers.derived.planned.restore.case import version_of
 from analyzers.derived.planned.restore.questions import restore_answers, restore_row
 from analyzers.readers.checkpoint_files import checkpoint_facts, tables_of
-from analyzers.report.durations import counted
 from analyzers.tables import PLANNED_OPERATORS, SOURCES, Row
 from analyzers.tables.evidence import Evidence
 from cli.collectors.collector import Collector
 from cli.runs.gathering import asking, merged
+from cli.runs.preflight import answered
 from cli.runs.run import Subject
 from cli.shell.exits import CannotLook, UsageError
 
@@ -150,13 +148,10 @@ def _against(path: str) -> Evidence:
 
 
 def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
-    said = Counter(row["answer"] for row in restore_answers(tables))
-    words = [(GOES, "goes", "go"), (BREAKS, "breaks", "break"), (UNKNOWN, "is unknown", "are unknown")]
-    parts = [f"{said[key]} {one if said[key] == 1 else many}" for key, one, many in words if said[key]]
     path = next((row["path"] for row in tables.get("planned_changes", ()) if row["path"]), None) or "the checkpoint"
     met = sorted({row["origin"] for row in tables.get("planned_operators", ())})
     into = f" into the program of {', '.join(met)}" if met else ""
-    return f"restore of {path}{into}; of {counted(sum(said.values()), 'question')} {', '.join(parts)}"
+    return f"restore of {path}{into}; {answered(restore_answers(tables))}"
 
 
 RESTORE = Subject(

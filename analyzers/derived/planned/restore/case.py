@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from analyzers.derived.planned.answers import MOST_KEPT
 from analyzers.tables import Row
 
 Tables = Mapping[str, Sequence[Row]]
 CHANGE = "restore"
+Answer = dict[str, Any]
+"""Columns of a row of ``preflight`` (`answers.answer`)."""
 
 
 @dataclass(frozen=True)
@@ -96,15 +99,13 @@ def named(row: Row) -> str:
     return f"{said} ({row['operator']})" if said else str(row["operator"])
 
 
-def shown(rows: Sequence[Row]) -> list[str]:
-    """The column ``operators``."""
-    return [str(row["name"] or row["uid"] or row["operator"]) for row in rows]
+def about(rows: Sequence[Row]) -> Answer:
+    """The columns that say which operators an answer is about."""
+    names = [str(row["name"] or row["uid"] or row["operator"]) for row in rows[:MOST_KEPT]]
+    return {"operators": names or None, "number": len(rows) or None}
 
 
 def version_of(said: str | None) -> tuple[int, int] | None:
     """Major and minor of ``1.20.5``, ``2.3-SNAPSHOT``; None for what is none."""
     match = re.match(r"(\d{1,3})\.(\d{1,3})(?!\d)", said or "")
     return (int(match[1]), int(match[2])) if match else None
-
-
-Answer = dict[str, Any]

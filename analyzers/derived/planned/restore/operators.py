@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from analyzers.derived.planned.answers import BREAKS, GOES, MOST_KEPT, UNKNOWN, answer, counted, some
-from analyzers.derived.planned.restore.case import Answer, Restore, named, shown
+from analyzers.derived.planned.answers import BREAKS, GOES, UNKNOWN, answer, counted, some
+from analyzers.derived.planned.restore.case import Answer, Restore, about, named
 from analyzers.tables import Row
 
 _SHOW_ALL = (
@@ -28,7 +28,7 @@ def left_over(case: Restore) -> Iterator[Answer]:
         return
     if not case.program:
         says = f"whether the program still has the {counted(len(case.with_state), 'operator')} with state is not known"
-        yield answer("operators", UNKNOWN, says, _TELL, **_about(case.with_state))
+        yield answer("operators", UNKNOWN, says, _TELL, **about(case.with_state))
         return
     left = [row for row in case.with_state if row["operator"] not in case.planned]
     if not left:
@@ -40,26 +40,22 @@ def left_over(case: Restore) -> Iterator[Answer]:
     if certain and case.plan["allow_non_restored"]:
         says = f"{bytes_left} of {some([named(row) for row in left])} are left behind: the program has no such operator"
         yield answer(
-            "operators", GOES, says, "Make sure that this state may be lost: it is in no checkpoint of the new job.", **_about(left)
+            "operators", GOES, says, "Make sure that this state may be lost: it is in no checkpoint of the new job.", **about(left)
         )
     elif certain and case.shows_all:
         has = "has no operator with that id" if len(left) == 1 else "has no operators with these ids"
         says = f"{bytes_left} belong to {some([named(row) for row in left])}, and the program {has}: Flink refuses to restore it"
-        yield answer("operators", BREAKS, says, _repair(case, left), **_about(left))
+        yield answer("operators", BREAKS, says, _repair(case, left), **about(left))
     elif certain:
         lost = len(left) - (case.chained or 0)
         says = (
             f"of {counted(len(left), 'operator')} with state ({some([named(row) for row in left])}) at least {lost} have none in the "
             f"program: it chains only {case.chained} whose ids the plan does not show. Flink refuses to restore it"
         )
-        yield answer("operators", BREAKS, says, _repair(case, left), **_about(left))
+        yield answer("operators", BREAKS, says, _repair(case, left), **about(left))
     else:
         says = f"whether the program has {some([named(row) for row in left])} is not known: {_why_unknown(case)}"
-        yield answer("operators", UNKNOWN, says, _SHOW_ALL, **_about(left))
-
-
-def _about(rows: Sequence[Row]) -> dict[str, object]:
-    return {"operators": shown(rows)[:MOST_KEPT] or None, "number": len(rows) or None}
+        yield answer("operators", UNKNOWN, says, _SHOW_ALL, **about(left))
 
 
 def _no_uids(case: Restore) -> str:
@@ -116,8 +112,6 @@ def start_empty(case: Restore) -> Iterator[Answer]:
     if new:
         are = "is not in it and starts" if len(new) == 1 else "are not in it and start"
         says = f"{counted(len(new), 'operator')} of the program {are} empty: {some([named(row) for row in new])}"
-        yield answer(
-            "new-operators", GOES, says, "Make sure that these are new: one that had state before has lost its uid.", **_about(new)
-        )
+        yield answer("new-operators", GOES, says, "Make sure that these are new: one that had state before has lost its uid.", **about(new))
     elif case.shows_all:
         yield answer("new-operators", GOES, "no operator of the program starts empty: it knows all of them")

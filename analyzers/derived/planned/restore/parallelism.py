@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from analyzers.derived.planned.answers import BREAKS, GOES, MOST_KEPT, UNKNOWN, answer, counted
-from analyzers.derived.planned.restore.case import Answer, Restore, named, shown
+from analyzers.derived.planned.answers import BREAKS, GOES, UNKNOWN, answer, counted
+from analyzers.derived.planned.restore.case import Answer, Restore, about, named
 from analyzers.tables import Row
 
 _LOWEST, _HIGHEST = 1 << 7, 1 << 15
@@ -40,7 +40,7 @@ def max_parallelism(case: Restore) -> Iterator[Answer]:
             f"Start it with a parallelism of at most {min(row['max_parallelism'] for row, _ in wide)}. More needs state written anew with "
             "a higher max parallelism (State Processor API)."
         )
-        yield answer("max-parallelism", BREAKS, says, todo, **_about([row for row, _ in wide]))
+        yield answer("max-parallelism", BREAKS, says, todo, **about([row for row, _ in wide]))
         return
     sets = _set_to(case)
     other = [
@@ -54,7 +54,7 @@ def max_parallelism(case: Restore) -> Iterator[Answer]:
             f"{_and_more(len(other))}: Flink refuses to restore it"
         )
         todo = f"Set it to {row['max_parallelism']} again (pipeline.max-parallelism, setMaxParallelism), or take the setting out."
-        yield answer("max-parallelism", BREAKS, says, todo, **_about([row for row, _ in other]))
+        yield answer("max-parallelism", BREAKS, says, todo, **about([row for row, _ in other]))
         return
     widest = max((its["parallelism"] or 0 for its in case.program), default=0)
     fits = bool(case.program) and all(its["parallelism"] is not None for its in case.program) and widest <= recorded[0]
@@ -84,10 +84,6 @@ def max_parallelism(case: Restore) -> Iterator[Answer]:
 
 def _and_more(number: int) -> str:
     return f" (and so {counted(number - 1, 'other operator')})" if number > 1 else ""
-
-
-def _about(rows: list[Row]) -> dict[str, object]:
-    return {"operators": shown(rows)[:MOST_KEPT] or None, "number": len(rows) or None}
 
 
 def _same_as_recorded(pairs: list[tuple[Row, Row]]) -> bool:
