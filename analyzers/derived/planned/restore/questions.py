@@ -34,7 +34,8 @@ def restore_answers(tables: Tables) -> list[Row]:
             continue
         for scope in [plan["scope"]] if plan["scope"] in scopes or not scopes else sorted(scopes):
             case = Restore(plan, tables, scope)
-            head = {"scope": scope, "as_of": _newest(case) or plan["as_of"], "change": CHANGE, "path": case.path}
+            job = case.file["job"] if case.file is not None else None
+            head = {"scope": scope, "as_of": _newest(case) or plan["as_of"], "job": job, "change": CHANGE, "path": case.path}
             answers = [one for question in _QUESTIONS for one in question(case)]
             found += [PREFLIGHT.row({**head, **one}) for one in sorted(answers, key=lambda one: ORDER.index(one["answer"]))]
     return found
