@@ -36,6 +36,7 @@ RUNS = [
     (["lag-report", "-b", NOWHERE, "--group", "g", "--timeout", "3s", "--facts-only"], 3, "refused"),
     (["collect", "-b", NOWHERE, "--timeout", "3s", "--save", "saved"], 3, "refused"),
     (["preflight", "broker-removal", "--brokers", "1", "-b", NOWHERE, "--timeout", "3s"], 1, "refused"),
+    (["preflight", "restore", ILL, "--facts-only"], 3, "no checkpoint"),
 ]
 
 

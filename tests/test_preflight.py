@@ -97,6 +97,7 @@ def test_what_breaks_makes_the_exit_code_1(bundle: str, code: int) -> None:
     answers = {row["answer"] for row in report["facts"]["preflight"]}
     assert ("breaks" in answers) == (code == 1)
     assert report["command"] == "preflight broker-removal"
+    assert not {"PRE102", "PRE902"} & set(report["clean"])  # nothing is restored
 
 
 @pytest.mark.jvm

@@ -24,10 +24,13 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "log_offsets": ("topic", "partition"),
     "members": ("group", "member"),
     "partitions": ("topic", "partition"),
+    "pending_transactions": ("path", "operator"),
+    "planned_operators": ("source", "operator"),
     "sources": ("name", "kind", "state"),
     "splits": ("path", "identity"),
     "subtask_states": ("path", "operator", "subtask"),
     "subtasks": ("job", "vertex", "subtask"),
+    "transactional_ids": ("transactional_id",),
     "vertices": ("job", "vertex"),
 }
 

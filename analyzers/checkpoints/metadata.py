@@ -56,7 +56,8 @@ FORMATS: dict[int, Format] = {
 
 
 class SubtaskFact(NamedTuple):
-    """State of one subtask, sizes in bytes; `managed_operator` is the handle that leads to source splits."""
+    """State of one subtask, sizes in bytes; `managed_operator` is the handle that leads to source splits, `changelog` whether its keyed
+    state is that of the changelog state backend."""
 
     operator: str
     subtask: int
@@ -68,6 +69,7 @@ class SubtaskFact(NamedTuple):
     channel_bytes: int = 0
     referenced_checkpoint: int | None = None
     managed_operator: Handle | None = None
+    changelog: bool = False
 
     @property
     def size_bytes(self) -> int:
@@ -188,7 +190,7 @@ class _Metadata:
         if cursor.i32("flag of raw operator state"):
             operator_handle(cursor, "raw operator state")
         after_raw = cursor.state_bytes
-        keyed_handle(cursor, "managed keyed state")
+        keyed = keyed_handle(cursor, "managed keyed state")
         after_keyed = cursor.state_bytes
         keyed_handle(cursor, "raw keyed state")
         after_raw_keyed = cursor.state_bytes
@@ -209,6 +211,7 @@ class _Metadata:
             channel_bytes=cursor.state_bytes - after_raw_keyed,
             referenced_checkpoint=referenced,
             managed_operator=managed,
+            changelog=keyed is not None and keyed["kind"] == "changelog",
         )
 
 

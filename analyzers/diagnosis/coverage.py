@@ -15,7 +15,7 @@ from analyzers.logs.layouts.roles import role_of
 from analyzers.logs.signatures import ANYBODYS
 from analyzers.report.finding import NotChecked
 from analyzers.states import metric_answers, prometheus
-from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs, metrics
+from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs, metrics, planned
 from analyzers.tables.by_column import column
 from analyzers.tables.processes import BROKER, CLIENTS, FLINK, JOBMANAGER, JOBS, SPARK_DRIVER, TASKMANAGER, ZOOKEEPER
 
@@ -115,6 +115,7 @@ ABSENT: Mapping[str, str] = {
     "sink_skips": "neither snapshots of a table nor lines of its sink were given",
     "sink_commits": "no snapshots of a table of Iceberg were given",
     "replication_slots": "no replication slots of PostgreSQL were given (psql)",
+    **dict.fromkeys(_of(planned), "no change is planned (diag preflight)"),
     "connector_configs": "no configuration of a connector was given",
 }
 """Why a table is missing, in the words of *not checked*."""

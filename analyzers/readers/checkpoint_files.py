@@ -5,13 +5,14 @@ The only code about checkpoints that opens files. Whatever cannot be read become
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from analyzers.budget import BUDGET
 from analyzers.checkpoints.cursor import DamagedBytes
 from analyzers.checkpoints.handles import Reference
 from analyzers.checkpoints.metadata import FileFact, OperatorFact, SubtaskFact, read_metadata
+from analyzers.checkpoints.sink_committables import is_committer, is_legacy_producer, transactions
 from analyzers.checkpoints.source_splits import enumerator_splits, holds_splits, is_legacy_beam, may_be_legacy_beam, reader_splits
 from analyzers.checkpoints.split import Split
 from analyzers.readers.checkpoint_places import Place, Problem, find_places
@@ -21,7 +22,7 @@ from analyzers.readers.streaming_logs import streaming_facts
 from analyzers.tables import TABLES, Row
 
 Values = dict[str, Any]
-_FLINK = ("checkpoint_files", "operator_states", "subtask_states", "splits", "state_files")
+_FLINK = ("checkpoint_files", "operator_states", "subtask_states", "splits", "state_files", "pending_transactions")
 _STREAMING = ("batches", "batch_offsets", "state_store_files", "query_leftovers")
 CHECKPOINT_TABLES = {name: TABLES[name] for name in (*_FLINK, *_STREAMING, "sources")}
 
@@ -118,6 +119,7 @@ def _metadata_facts(
         if isinstance(fact, SubtaskFact):
             yield "subtask_states", {**head, **_subtask(fact)}
             yield from _reader_rows(head, fact, files, unread, strict)
+            yield from _transaction_rows(head, fact, files)
         elif isinstance(fact, OperatorFact):
             yield "operator_states", {**head, **_operator(fact)}
             yield from _enumerator_rows(head, fact, files, unread)
@@ -162,6 +164,7 @@ def _subtask(fact: SubtaskFact) -> Values:
         "raw_keyed_bytes": fact.raw_keyed_bytes,
         "channel_bytes": fact.channel_bytes,
         "finished": fact.finished,
+        "changelog": fact.changelog,
         "referenced_checkpoint": fact.referenced_checkpoint,
     }
 
@@ -198,9 +201,15 @@ def _file_rows(
             "mtime": place.modified,
             "damaged_at": None if damage is None or grows else damage.offset,
             "damage": None if damage is None or grows else f"expected {damage.expected}, found {damage.found}",
+            "discarded": None if properties is None else _discarded(properties.flags),
             **looked,
         },
     )
+
+
+def _discarded(flags: Mapping[str, bool]) -> list[str]:
+    """When Flink deletes the checkpoint, by the flags of CheckpointProperties (discardCancelled, …)."""
+    return sorted(name.removeprefix("discard").lower() for name, value in flags.items() if value and name.startswith("discard"))
 
 
 def _split_row(head: Values, operator: str, subtask: int | None, split: Split) -> tuple[str, Values]:
@@ -231,6 +240,27 @@ def _reader_rows(head: Values, fact: SubtaskFact, files: StateFiles, unread: lis
         return
     for split in splits:
         yield _split_row(head, fact.operator, fact.subtask, split)
+
+
+def _transaction_rows(head: Values, fact: SubtaskFact, files: StateFiles) -> Iterator[tuple[str, Values]]:
+    """What a sink's committer is to commit; one row that says why where that cannot be read."""
+    handle = fact.managed_operator
+    states = () if handle is None else handle["states"]
+    row = {**head, "operator": fact.operator, "subtask": fact.subtask}
+    if is_legacy_producer(states):
+        yield "pending_transactions", {**row, "unread": "FlinkKafkaProducer keeps its transactions in a form of its own"}
+    if handle is None or not is_committer(states):
+        return
+    try:
+        found = transactions(files.read(handle["stream"]), states)
+    except OSError as error:
+        yield "pending_transactions", {**row, "unread": str(error)}
+    except DamagedBytes as damage:
+        yield "pending_transactions", {**row, "unread": f"they are not those of a Kafka sink, or in a form that is not known ({damage})"}
+    else:
+        for one in found:
+            own = {"of_checkpoint": one.checkpoint, "transactional_id": one.transactional_id, "producer": one.producer}
+            yield "pending_transactions", {**row, **own, "producer_epoch": one.producer_epoch}
 
 
 def _of_legacy_beam(stream: dict[str, Any] | None, files: StateFiles) -> bool:

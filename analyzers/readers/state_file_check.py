@@ -22,6 +22,7 @@ Values = dict[str, Any]
 # One row a file, up to here; what is beyond is one row that counts. A lost shared/ has thousands of files, and says one thing.
 _MOST_ROWS = 100
 
+_MOST_DIRECTORIES = 8
 _MOST_REQUESTS = BUDGET.state_requests
 _MAX_DEPTH = 4
 
@@ -128,6 +129,8 @@ class CheckpointCheck:
         self.rows: list[Values] = []
         beside = run.listings.of(place.tree, place.directory)
         self.alone = beside is not None and set(beside) <= {"_metadata"}
+        self.outside = 0
+        self.outside_in: dict[str, None] = {}
         self._seen: dict[tuple[str, int], Found] = {}
         self._more: dict[str, Values] = {}
 
@@ -141,8 +144,17 @@ class CheckpointCheck:
             found = self._look(reference, wanted)
             self._seen[key] = found
             self.counts[found.state] += 1
+            if reference.kind != "relative" and not self._own(reference.path):
+                self.outside += 1
+                if len(self.outside_in) < _MOST_DIRECTORIES:
+                    self.outside_in[dirname(reference.path)] = None
             if found.state != "present":
                 self._note(reference, found, wanted, operator, subtask)
+
+    def _own(self, path: str) -> bool:
+        """Whether a restore finds the file in the checkpoint's own directory."""
+        stated = self.place.tree.own(path)
+        return stated is not None and stated.startswith(self.place.directory + "/")
 
     def _note(self, reference: Reference, found: Found, wanted: int, operator: str, subtask: int | None) -> None:
         row: Values = {
@@ -215,7 +227,7 @@ class CheckpointCheck:
         return list(self._more.values())
 
     def summary(self, whole: bool) -> Values:
-        """Columns of the checkpoint's own row; what is orphaned cannot be told where a `_metadata` is not `whole`."""
+        """Columns of the checkpoint's own row; what is orphaned is unknown where a `_metadata` is not `whole`."""
         if not whole:
             self.run.unsure.add(self._job_directory())
         counts = self.counts
@@ -226,4 +238,6 @@ class CheckpointCheck:
             "state_files_elsewhere": counts["elsewhere"],
             "state_files_unchecked": counts["unchecked"],
             "metadata_alone": self.alone,
+            "state_files_outside": self.outside,
+            "outside": list(self.outside_in),
         }

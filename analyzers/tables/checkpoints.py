@@ -27,6 +27,9 @@ state_files_wrong_size long of them there with another size
 state_files_elsewhere long of them only beside this copy, not at the stated place
 state_files_unchecked long of them at a place that cannot be seen from here
 metadata_alone boolean nothing but _metadata lies in its directory
+state_files_outside long of them outside of its own directory: shared with other checkpoints, or of another job
+outside strings directories that these lie in, at most 8
+discarded strings when Flink deletes it: subsumed, finished, cancelled, failed, suspended (V4+); empty for what its user owns
 """,
 )
 OPERATOR_STATES = table(
@@ -62,6 +65,7 @@ managed_keyed_bytes long managed keyed state
 raw_keyed_bytes long raw keyed state
 channel_bytes long in-flight data of an unaligned checkpoint
 finished boolean the subtask had finished
+changelog boolean its keyed state is that of the changelog state backend
 """,
 )
 STATE_FILES = table(
@@ -102,6 +106,21 @@ stopping_offset long stopping offset; null = none
 status string assigned, unassigned, unknown
 stopping_kind string none, offset, latest, committed
 split_index long Beam's index of the split, whose meaning changes with the number of splits
+""",
+)
+PENDING_TRANSACTIONS = table(
+    "pending_transactions",
+    "each Kafka transaction that a restore commits: flushed for a checkpoint, to be committed after it (a sink's committer state)",
+    """
+path string path of _metadata
+checkpoint long checkpoint id
+operator string operator id of the committer, hex
+subtask long subtask from 0
+of_checkpoint long checkpoint that it was flushed for: an earlier one, where its commit failed
+transactional_id string transactional id; null where the state cannot be read
+producer long producer id
+producer_epoch long producer epoch
+unread string why it could not be read: another sink, an older connector, or the file is not here
 """,
 )
 BATCHES = table(

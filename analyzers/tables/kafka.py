@@ -301,31 +301,19 @@ line long line of the first partition
     derived=True,
 )
 
-PLANNED_CHANGES = table(
-    "planned_changes",
-    "what is planned to be changed, as the command line says it (diag preflight)",
+TRANSACTIONAL_IDS = table(
+    "transactional_ids",
+    "what the coordinator knows of a transactional id that a checkpoint is to commit (DescribeTransactions)",
     """
-change string broker-removal
-brokers strings node ids of the brokers that would go
-groups strings consumer groups that are asked about
+transactional_id string transactional id
+state string Ongoing, PrepareCommit, CompleteCommit, PrepareAbort, CompleteAbort, Empty, …; null if no coordinator knows it or answers
+known boolean a coordinator knows it; null if not every one could be asked
+producer long producer id that it has now
+producer_epoch long producer epoch that it has now
+started_at timestamp when the transaction that is open was begun
+timeout_ms long its transaction.timeout.ms
+error string why it is unknown
 """,
-)
-PREFLIGHT = table(
-    "preflight",
-    "per planned change and question whether it goes, judged from what the cluster and the clients are now",
-    """
-change string as in planned_changes
-question string replicas, in-sync, min-isr, replication-factor, leaders, reassignments, space, quorum, coordinator, bootstrap
-answer string goes, breaks, unknown
-says string the answer in one sentence
-todo string what to do before; of what is unknown, what would tell
-brokers strings node ids that would go
-topics strings topics that it is about, at most 20
-partitions strings partitions that it is about, as topic-number, at most 20
-number long how many partitions
-group string consumer group that it is about
-""",
-    derived=True,
 )
 
 FORECAST = table(

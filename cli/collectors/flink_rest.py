@@ -38,7 +38,7 @@ _KEYS = {
     "checkpoint_acks": ("checkpoint", "vertex", "subtask"), "metrics": ("subtask",), "watermarks": ("subtask",),
     "task_managers": ("resource",),
 }  # fmt: skip
-_ENDED = ("FINISHED", "CANCELED", "FAILED")
+ENDED = ("FINISHED", "CANCELED", "FAILED")
 _MOST_JOBS = BUDGET.jobs
 _MOST_VERTICES = BUDGET.vertices
 _MOST_DETAILED = 4
@@ -124,28 +124,12 @@ class _Picture:
     def _chosen(self, listed: Sequence[Mapping[str, Any]]) -> list[str]:
         """Ids of the jobs to look at: those asked for, else all that live, else the one that ended last."""
         if self.wanted:
-            return [self._named(name, listed) for name in self.wanted]
+            return [named_job(name, listed, self.rest.name) for name in self.wanted]
         newest = sorted(listed, key=lambda j: (-(rows.whole(j.get("last-modification")) or 0), str(j.get("jid"))))
-        alive = [str(j["jid"]) for j in newest if j.get("jid") and j.get("state") not in _ENDED]
+        alive = [str(j["jid"]) for j in newest if j.get("jid") and j.get("state") not in ENDED]
         if len(alive) > _MOST_JOBS:
             self.notes.append(f"{len(alive)} jobs run; the {_MOST_JOBS} that changed last were looked at: name others with --job")
         return alive[:_MOST_JOBS] or [str(j["jid"]) for j in newest[:1] if j.get("jid")]
-
-    def _named(self, name: str, listed: Sequence[Mapping[str, Any]]) -> str:
-        """The job whose id, name or unique start of an id `name` is; of a name used again the one that lives, else the newest."""
-        exact = [j for j in listed if name in (j.get("jid"), j.get("name"))]
-        found = exact or [j for j in listed if len(name) >= 4 and str(j.get("jid")).startswith(name.lower())]
-        if not exact and len(found) > 1:
-            raise UsageError(f"--job {name}: {len(found)} jobs have ids that begin so.", "Give more of the id.")
-        if not found:
-            names = sorted({str(j.get("name")) for j in listed} | {str(j.get("jid")) for j in listed})
-            near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
-            raise UsageError(
-                f"the JobManager at {self.rest.name} knows no job {name}.",
-                f"Did you mean {' or '.join(near)}?" if near else f"It knows {', '.join(names[:6]) or 'none'}.",
-            )
-        best = max(found, key=lambda j: (j.get("state") not in _ENDED, rows.whole(j.get("start-time")) or 0))
-        return str(best["jid"])
 
     # the parts of the picture ----------------------------------------------------------------------------------------------
 
@@ -303,6 +287,26 @@ class _Picture:
         state = "partial" if said else "ok"
         values = {"name": self.rest.name, "kind": "flink-rest", "state": state, "why": "; ".join(said[:5]) or None}
         return SOURCES.row({"scope": "", "as_of": self.look.as_of, **values})
+
+
+def named_job(name: str, listed: Sequence[Mapping[str, Any]], where: str) -> str:
+    """The job whose id, name or unique start of an id `name` is; of a name used again the one that lives, else the newest.
+
+    `listed` is what `where` answers as its jobs. Raises `UsageError` where none of them is meant.
+    """
+    exact = [j for j in listed if name in (j.get("jid"), j.get("name"))]
+    found = exact or [j for j in listed if len(name) >= 4 and str(j.get("jid")).startswith(name.lower())]
+    if not exact and len(found) > 1:
+        raise UsageError(f"--job {name}: {len(found)} jobs have ids that begin so.", "Give more of the id.")
+    if not found:
+        names = sorted({str(j.get("name")) for j in listed} | {str(j.get("jid")) for j in listed})
+        near = difflib.get_close_matches(name, names, n=3, cutoff=0.4)
+        raise UsageError(
+            f"the JobManager at {where} knows no job {name}.",
+            f"Did you mean {' or '.join(near)}?" if near else f"It knows {', '.join(names[:6]) or 'none'}.",
+        )
+    best = max(found, key=lambda j: (j.get("state") not in ENDED, rows.whole(j.get("start-time")) or 0))
+    return str(best["jid"])
 
 
 def _details(job: str, checkpoint: int) -> str:

@@ -20,6 +20,7 @@ ERRORS: Mapping[int, str] = {
     30: "GROUP_AUTHORIZATION_FAILED: {who} needs DESCRIBE on the group",
     31: "CLUSTER_AUTHORIZATION_FAILED: {who} needs DESCRIBE on the cluster",
     41: "NOT_CONTROLLER: the controller is moving",
+    53: "TRANSACTIONAL_ID_AUTHORIZATION_FAILED: {who} needs DESCRIBE on the transactional id",
     56: "KAFKA_STORAGE_ERROR: the log directory is offline",
     69: "GROUP_ID_NOT_FOUND: no such group",
     78: "OFFSET_NOT_AVAILABLE: the leader was just elected",

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kafka.protocol.admin.transactions import DescribeProducersRequest, DescribeTransactionsRequest, ListTransactionsRequest
 
-from analyzers.tables import OPEN_TRANSACTIONS, Row
+from analyzers.tables import OPEN_TRANSACTIONS, TRANSACTIONAL_IDS, Row
 from cli.collectors.kafka_cluster import Cluster
+from cli.collectors.kafka_errors import error_says
 from cli.collectors.kafka_session import Dead, moment
 
 _ENDED = frozenset({"Empty", "CompleteCommit", "CompleteAbort", "Dead"})
 """States in which a coordinator knows of no open transaction: a partition that has one all the same is hanging (KIP-664)."""
+_NOT_COORDINATOR, _NOT_FOUND, _REFUSED = 16, 105, 53
+_IDS_AT_ONCE = 500
 
 
 async def open_transactions(cluster: Cluster, producers: Mapping[tuple[str, int], tuple[int, int]]) -> list[Row]:
@@ -92,3 +96,41 @@ async def _listed(cluster: Cluster, producers: Sequence[int]) -> tuple[dict[int,
 
     await asyncio.gather(*(one(node) for node in cluster.brokers))
     return found, unasked
+
+
+async def transactional_ids(cluster: Cluster, ids: Sequence[str], problems: list[str]) -> list[Row]:
+    """Rows of ``transactional_ids``, one per id: as its coordinator describes it (each broker is asked, and those that are not say so).
+
+    Why an id is unknown goes to its row, and what this user may not see to `problems`.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    silent: list[str] = []
+
+    async def one(node: int, asked: Sequence[str]) -> None:
+        try:
+            answer = await cluster.ask(node, DescribeTransactionsRequest, "DescribeTransactions", newest=0, transactional_ids=list(asked))
+        except Dead as dead:
+            silent.append(f"{cluster.name(node)}: {dead.why}")
+            return
+        for state in answer.transaction_states:
+            if state.error_code == _NOT_FOUND:
+                found[state.transactional_id] = {"known": False}
+            elif state.error_code == _NOT_COORDINATOR:
+                continue
+            elif state.error_code:
+                found.setdefault(state.transactional_id, {"error": error_says(state.error_code, cluster.sight)})
+            else:
+                found[state.transactional_id] = {
+                    "known": True, "state": state.transaction_state, "producer": state.producer_id, "producer_epoch": state.producer_epoch,
+                    "started_at": moment(state.transaction_start_time_ms), "timeout_ms": state.transaction_timeout_ms,
+                }  # fmt: skip
+            if state.error_code == _REFUSED:
+                grant = "--transactional-id " + shlex.quote(state.transactional_id)
+                problems.append(f"transactional id {state.transactional_id}: {cluster.sight.needs('DESCRIBE', grant)}")
+
+    parts = [ids[at : at + _IDS_AT_ONCE] for at in range(0, len(ids), _IDS_AT_ONCE)]
+    for part in parts:
+        await asyncio.gather(*(one(node, part) for node in cluster.brokers))
+    why = f"not every coordinator could be asked: {'; '.join(dict.fromkeys(silent))}" if silent else "no broker is its coordinator"
+    head = {"scope": "", "as_of": cluster.as_of}
+    return [TRANSACTIONAL_IDS.row({**head, "transactional_id": name, **found.get(name, {"error": why})}) for name in ids]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from enum import Enum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from analyzers.forecast.clients import CONNECTORS
+from cli.options.flink import FlinkRest, FlinkRestAuth, JobIds
 from cli.options.kafka import BootstrapServers, CommandConfig, Timeout, seconds
 from cli.options.report import reporting
 from cli.options.shared import RunOptions
@@ -16,11 +19,22 @@ from cli.shell.exits import UsageError
 from cli.version import version
 
 
+class ClaimMode(str, Enum):
+    """Whose the files of the checkpoint are after the restore (Flink's RestoreMode, since 2.0 RecoveryClaimMode)."""
+
+    NO_CLAIM = "no-claim"
+    CLAIM = "claim"
+    LEGACY = "legacy"
+
+
 def register(app: typer.Typer) -> None:
     """Add the command to `app`."""
     planned = typer.Typer(name="preflight", rich_markup_mode=None, no_args_is_help=True)
     planned.callback()(_preflight)
     planned.command("broker-removal", short_help="Say whether brokers can be taken away, or what breaks.")(reporting(broker_removal))
+    planned.command("restore", short_help="Say whether a job survives a restore from a checkpoint or savepoint, or what breaks.")(
+        reporting(restore)
+    )
     app.add_typer(planned, short_help="Say before a planned change whether it goes, or what breaks.")
 
 
@@ -31,8 +45,9 @@ def _preflight() -> None:
     Examples:
       diag preflight broker-removal --brokers 5,6 --bootstrap-server kafka-1:9092,kafka-2:9092
       diag preflight broker-removal --brokers 5,6 --bundle before.tar.zst
+      diag preflight restore /savepoints/savepoint-4f2c1a-0f3b --against /checkpoints/5f0e64a1c3d2b7980e1f2a3b4c5d6e7f
 
-    Asks the cluster as it is now, or reads a bundle, and changes nothing. Permissions: those of broker-health.
+    Looks at what is there now, or reads a bundle, and changes nothing. Permissions: those of broker-health, and of checkpoint-inspect.
     """
 
 
@@ -104,3 +119,90 @@ def broker_removal(
         BROKER_REMOVAL, look, replace(options), version(), logs=logs or (), progress=environment.say, plan=planned(leaving, groups or ())
     )
     return run.emit(environment)[1]
+
+
+def restore(
+    environment: Environment,
+    options: RunOptions,
+    path: Annotated[
+        str | None,
+        typer.Argument(metavar="CHECKPOINT|SAVEPOINT", help="Its _metadata file, or the chk-N or savepoint directory.", show_default=False),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option("--against", metavar="CHECKPOINT", help="A checkpoint of the program that is to be started: it has all operator ids."),
+    ] = None,
+    job_graph: Annotated[
+        Path | None,
+        typer.Option("--job-graph", metavar="FILE", help="The plan of that program as JSON: the answer of POST /jars/JARID/plan."),
+    ] = None,
+    flink_rest: FlinkRest = None,
+    flink_rest_auth: FlinkRestAuth = None,
+    jobs: JobIds = None,
+    claim_mode: Annotated[ClaimMode, typer.Option("--claim-mode", help="How it is to be restored.")] = ClaimMode.NO_CLAIM,
+    allow_non_restored: Annotated[
+        bool, typer.Option("--allow-non-restored-state", help="State without an operator may be left behind, as flink run -n.")
+    ] = False,
+    max_parallelism: Annotated[
+        int | None,
+        typer.Option("--max-parallelism", metavar="N", min=1, max=1 << 15, help="What the program sets as pipeline.max-parallelism."),
+    ] = None,
+    to_version: Annotated[str | None, typer.Option("--to", metavar="VERSION", help="Flink's version that is to restore it.")] = None,
+    beam_version: Annotated[str | None, typer.Option("--beam-version", metavar="VERSION", help="Beam's version in that program.")] = None,
+    rebase: Annotated[
+        list[str] | None,
+        typer.Option("--rebase", metavar="OLD=NEW", help="Where state files that are named absolutely lie now; repeatable."),
+    ] = None,
+    bootstrap_servers: BootstrapServers = None,
+    command_config: CommandConfig = None,
+    timeout: Timeout = "10s",
+) -> int:
+    """Say whether a job survives a restore from this checkpoint or savepoint, or what breaks.
+
+    \b
+    Examples:
+      diag preflight restore /savepoints/savepoint-4f2c1a-0f3b --against /checkpoints/5f0e64a1c3d2b7980e1f2a3b4c5d6e7f
+      diag preflight restore chk-42 --job-graph plan.json --to 2.2 --bootstrap-server kafka-1:9092
+      diag preflight restore s3://lake/savepoints/savepoint-4f2c1a-0f3b --flink-rest http://jobmanager:8081 --job orders
+
+    Asks what Flink asks when it restores: is it complete, is every state file there, does its state belong to the program, do max
+    parallelism, version and claim mode fit; and what Flink does not ask: are the positions of Kafka sources still in the topics
+    (--bootstrap-server), are transactions of sinks still open, would Beam read splits twice. Each question has an answer: goes, breaks, or
+    unknown, with what to change or what would tell. The program's operators are shown by --against (all of them), --job-graph or
+    --flink-rest (the first of each chain). Nothing is restored or changed.
+
+    Permissions: to read and list the files; of Flink's REST interface GET only; DESCRIBE on the topics and transactional ids. Exit code 1
+    when something breaks; what is unknown changes no exit code.
+    """
+    from cli.runs import checkpoint_dump
+
+    if options.bundle and (path or against or job_graph or flink_rest or bootstrap_servers or command_config):
+        raise UsageError("a bundle is judged by itself", "Leave out PATH, --against, --job-graph, --flink-rest and -b, or --bundle.")
+    wanted = [] if options.bundle else checkpoint_dump.existing([path] if path else [])
+    other = checkpoint_dump.existing([against])[0] if against else None
+    pairs = checkpoint_dump.rebases(rebase or ())
+    from cli.runs import ahead
+
+    ahead.begin(options, environment)
+    from cli.runs import preflight_restore as logic
+    from cli.runs.run import Run, nothing_live
+
+    wait = seconds(timeout, "--timeout")
+    stated = {
+        "claim_mode": claim_mode.value, "engine_version": logic.release(to_version, "--to"), "max_parallelism": max_parallelism,
+        "allow_non_restored": allow_non_restored, "beam_version": logic.release(beam_version, "--beam-version"),
+    }  # fmt: skip
+    look = nothing_live
+    if options.bundle:
+        environment.say(f"diag {version()}: reading the bundle {options.bundle}")
+    else:
+        look = logic.collect(
+            wanted[0],
+            logic.asked(
+                against=other, job_graph=job_graph, flink_rest=flink_rest, flink_rest_auth=flink_rest_auth, jobs=jobs or (), rebase=pairs,
+                bootstrap_servers=bootstrap_servers or (), command_config=command_config, timeout_seconds=wait,
+            ),
+        )  # fmt: skip
+        environment.say(f"diag {version()}: asking about a restore of {wanted[0]}")
+    plan = logic.planned(wanted[0] if wanted else None, **stated)
+    return Run(logic.RESTORE, look, options, version(), progress=environment.say, plan=plan).emit(environment)[1]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from analyzers.derived.planned.broker_removal import BREAKS, GOES, UNKNOWN, broker_removal, plan_row
+from analyzers.derived.planned.answers import BREAKS, GOES, UNKNOWN
+from analyzers.derived.planned.broker_removal import broker_removal, plan_row
 from analyzers.report.durations import counted
 from analyzers.tables import Row
 from cli.runs.run import Subject
@@ -25,15 +26,20 @@ def planned(brokers: Sequence[int], groups: Sequence[str]) -> Mapping[str, Seque
     return {"planned_changes": [plan_row(brokers, groups)]}
 
 
-def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
-    said = Counter(row["answer"] for row in broker_removal(tables))
+def answered(rows: Sequence[Row]) -> str:
+    """How many questions of ``preflight`` have which answer, as a clause."""
+    said = Counter(row["answer"] for row in rows)
     words = [(GOES, "goes", "go"), (BREAKS, "breaks", "break"), (UNKNOWN, "is unknown", "are unknown")]
     parts = [f"{said[key]} {one if said[key] == 1 else many}" for key, one, many in words if said[key]]
+    return f"of {counted(len(rows), 'question')} {', '.join(parts)}"
+
+
+def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
     leaving = ", ".join(next(iter(tables.get("planned_changes", ({"brokers": ()},))))["brokers"] or ())
     partitions = tables.get("partitions", ())
     topics = len({row["topic"] for row in partitions})
     where = f"{counted(len(tables.get('brokers', ())), 'broker')}, {counted(len(partitions), 'partition')} of {counted(topics, 'topic')}"
-    return f"removal of broker {leaving} from {where}; of {counted(sum(said.values()), 'question')} {', '.join(parts)}"
+    return f"removal of broker {leaving} from {where}; {answered(broker_removal(tables))}"
 
 
 BROKER_REMOVAL = Subject(
@@ -42,4 +48,5 @@ BROKER_REMOVAL = Subject(
     facts=("preflight",),
     looked_at=_looked_at,
     derived=lambda tables: {"preflight": broker_removal(tables)},
+    not_judged_by=("PRE102", "PRE902"),
 )

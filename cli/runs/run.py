@@ -53,6 +53,10 @@ class Subject:
     first_words: Callable[[Tables], list[str]] = lambda tables: []
     apart: tuple[tuple[str, ...], ...] = ()
     """Groups of tables that need not all be there: a rule that needs one of a group of which nothing was found is not about the run."""
+    judged_by: tuple[str, ...] = ()
+    """Codes of the rules that alone judge the run, where it asks one question of evidence that many rules read; none: all of them."""
+    not_judged_by: tuple[str, ...] = ()
+    """Codes of rules about another question that the same tables answer: they would be called clean."""
 
 
 @dataclass
@@ -215,7 +219,11 @@ class Run:
         if nowhere >= set(self.subject.collected):
             nowhere = set()  # nothing was found at all: that is to be said
 
+        alone, never = self.subject.judged_by, self.subject.not_judged_by
+
         def fits(rule: Rule) -> bool:
+            if rule.code in never or (alone and rule.code not in alone):
+                return False
             return bool(about.intersection(rule.tables)) and not (nowhere | logs).intersection(rule.tables)
 
         return [rule for rule in load_rules() if fits(rule) or rule.code in named]

@@ -135,6 +135,10 @@ COMMANDS: dict[str, tuple[list[str], set[str]]] = {
     "lag-report of no group": (["lag-report", "--group", "nobody"], {"FindCoordinator"}),
     "peek": (["lag-report", "--peek-at", "orders:0:5", "--show-content"], {"Fetch"}),
     "collect": (["collect"], {"ListGroups", "OffsetFetch", "ListOffsets"}),
+    "preflight restore": (
+        ["preflight", "restore", str(CHECKPOINTS / "lab-restore" / "savepoint-4aa847-8ad2880fa3e0")],
+        {"ListOffsets", "DescribeTransactions"},
+    ),
     "checkpoint-inspect": (["checkpoint-inspect", str(CHECKPOINTS / "lab-beam-duplicate-kafka-rescaled")], {"ListOffsets"}),
 }  # fmt: skip
 

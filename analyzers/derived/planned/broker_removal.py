@@ -14,6 +14,7 @@ from typing import Any
 
 from analyzers.derived.next_start.job_clients import logged_bootstrap
 from analyzers.derived.next_start.start_odds import start_odds
+from analyzers.derived.planned.answers import BREAKS, GOES, MOST_KEPT, MOST_NAMED, ORDER, UNKNOWN, answer, counted, some
 from analyzers.forecast.fixes import GOOD_ENOUGH
 from analyzers.forecast.what_if import parse_what_if
 from analyzers.tables import PREFLIGHT, Row
@@ -21,9 +22,6 @@ from analyzers.tables import PREFLIGHT, Row
 Tables = Mapping[str, Sequence[Row]]
 
 CHANGE = "broker-removal"
-GOES, BREAKS, UNKNOWN = "goes", "breaks", "unknown"
-_ORDER = (BREAKS, UNKNOWN, GOES)
-_MOST_NAMED, _MOST_KEPT = 3, 20
 _OFFSETS, _TRANSACTIONS = "__consumer_offsets", "__transaction_state"
 _MOVE = (
     "Move every replica off {brokers} first: kafka-reassign-partitions.sh --generate with the other brokers as --broker-list, then "
@@ -81,8 +79,8 @@ def broker_removal(tables: Tables) -> list[Row]:
                 "change": CHANGE,
                 "brokers": sorted(cluster.leaving, key=int),
             }
-            answers = sorted(_answers(cluster), key=lambda answer: _ORDER.index(answer["answer"]))
-            found += [PREFLIGHT.row({**head, **answer}) for answer in answers]
+            answers = sorted(_answers(cluster), key=lambda one: ORDER.index(one["answer"]))
+            found += [PREFLIGHT.row({**head, **one}) for one in answers]
     return found
 
 
@@ -105,15 +103,11 @@ def _answers(cluster: _Cluster) -> Iterator[dict[str, Any]]:
     yield from _bootstrap(cluster)
 
 
-def _answer(question: str, answer: str, says: str, todo: str | None = None, about: Sequence[Row] = (), **more: Any) -> dict[str, Any]:
-    topics = list(dict.fromkeys(str(row["topic"]) for row in about))[:_MOST_KEPT]
-    names = [_name(row) for row in about[:_MOST_KEPT]]
+def _answer(question: str, said: str, says: str, todo: str | None = None, about: Sequence[Row] = (), **more: Any) -> dict[str, Any]:
+    topics = list(dict.fromkeys(str(row["topic"]) for row in about))[:MOST_KEPT]
+    names = [_name(row) for row in about[:MOST_KEPT]]
     own = {"topics": topics or None, "partitions": names or None, "number": len(about) or None}
-    return {"question": question, "answer": answer, "says": says, "todo": todo, **own, **more}
-
-
-def _counted(number: int, one: str, many: str | None = None) -> str:
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return answer(question, said, says, todo, **own, **more)
 
 
 def _name(row: Row) -> str:
@@ -121,8 +115,7 @@ def _name(row: Row) -> str:
 
 
 def _some(rows: Sequence[Row]) -> str:
-    more = f" and {len(rows) - _MOST_NAMED} more" if len(rows) > _MOST_NAMED else ""
-    return ", ".join(_name(row) for row in rows[:_MOST_NAMED]) + more
+    return some([_name(row) for row in rows])
 
 
 # Partitions ---------------------------------------------------------------------------------------------------------------
@@ -143,14 +136,14 @@ def _of_partitions(cluster: _Cluster) -> Iterator[dict[str, Any]]:
     left = [row for row in on_them if row not in lost and not set(row["isr"] or ()) & alive]
     move = _MOVE.format(brokers=cluster.named)
     if lost:
-        says = f"every replica of {_counted(len(lost), 'partition')} lies on {cluster.named}: {_some(lost)}"
+        says = f"every replica of {counted(len(lost), 'partition')} lies on {cluster.named}: {_some(lost)}"
         yield _answer("replicas", BREAKS, f"{says}. Their records are gone with it", move, lost)
     elif on_them:
-        yield _answer("replicas", GOES, f"{_counted(len(on_them), 'partition')} on {cluster.named} have a replica elsewhere", move, on_them)
+        yield _answer("replicas", GOES, f"{counted(len(on_them), 'partition')} on {cluster.named} have a replica elsewhere", move, on_them)
     else:
         yield _answer("replicas", GOES, f"no partition has a replica on {cluster.named}")
     if left:
-        says = f"{_counted(len(left), 'partition')} would have no leader: no replica elsewhere is in sync now ({_some(left)})"
+        says = f"{counted(len(left), 'partition')} would have no leader: no replica elsewhere is in sync now ({_some(left)})"
         yield _answer("in-sync", BREAKS, says, "Wait until these replicas are in sync, or repair what keeps them behind.", left)
     elif on_them:
         yield _answer("in-sync", GOES, f"each of {'the others' if lost else 'them'} has a replica in sync that stays")
@@ -158,7 +151,7 @@ def _of_partitions(cluster: _Cluster) -> Iterator[dict[str, Any]]:
     yield from _replication_factor(cluster, rows)
     led = [row for row in rows if str(row["leader"]) in gone and row not in lost and row not in left]
     if led:
-        says = f"{_counted(len(led), 'partition')} change their leader: clients retry for about a second, as in a rolling restart"
+        says = f"{counted(len(led), 'partition')} change their leader: clients retry for about a second, as in a rolling restart"
         yield _answer("leaders", GOES, says, None, led)
     yield from _reassignments(cluster, rows)
     yield from _space(cluster, on_them)
@@ -173,7 +166,7 @@ def _min_isr(cluster: _Cluster, rows: Sequence[Row]) -> Iterator[dict[str, Any]]
     closed = [row for row in rows if len(set(row["isr"] or ()) & cluster.staying) < wanted.get(row["topic"], 1)]
     if hidden and not closed:
         topics = list(dict.fromkeys(str(row["topic"]) for row in hidden))
-        of = ", ".join(topics[:_MOST_NAMED]) + (f" and {len(topics) - _MOST_NAMED} more" if len(topics) > _MOST_NAMED else "")
+        of = ", ".join(topics[:MOST_NAMED]) + (f" and {len(topics) - MOST_NAMED} more" if len(topics) > MOST_NAMED else "")
         yield _answer(
             "min-isr", UNKNOWN, f"min.insync.replicas of {of} is not known: writers with acks=all may be refused",
             "Grant DESCRIBE_CONFIGS on the topics, or: kafka-configs.sh --describe --all --entity-type topics.", hidden,
@@ -185,7 +178,7 @@ def _min_isr(cluster: _Cluster, rows: Sequence[Row]) -> Iterator[dict[str, Any]]
     first = closed[0]
     keeps = len(set(first["isr"] or ()) & cluster.staying)
     says = (
-        f"{_counted(len(closed), 'partition')} would have fewer replicas in sync than min.insync.replicas: {_some(closed)} "
+        f"{counted(len(closed), 'partition')} would have fewer replicas in sync than min.insync.replicas: {_some(closed)} "
         f"({_name(first)} keeps {keeps} of {wanted[first['topic']]}). Writers with acks=all are refused (NOT_ENOUGH_REPLICAS)"
     )
     yield _answer("min-isr", BREAKS, says, _MOVE.format(brokers=cluster.named), closed)
@@ -199,13 +192,13 @@ def _replication_factor(cluster: _Cluster, rows: Sequence[Row]) -> Iterator[dict
     if wide:
         most = max(len(row["replicas"]) for row in wide)
         says = (
-            f"{_counted(left, 'broker')} stay, and {_counted(len(wide), 'partition')} have up to {most} replicas ({_some(wide)}): they "
+            f"{counted(left, 'broker')} stay, and {counted(len(wide), 'partition')} have up to {most} replicas ({_some(wide)}): they "
             "stay under-replicated, and no topic can be created with that replication factor"
         )
         todo = f"Add brokers, or lower the replication factor of these topics and default.replication.factor to {left} first."
         yield _answer("replication-factor", BREAKS, says, todo, wide)
     else:
-        yield _answer("replication-factor", GOES, f"{_counted(left, 'broker')} stay: enough for each topic's replication factor")
+        yield _answer("replication-factor", GOES, f"{counted(left, 'broker')} stay: enough for each topic's replication factor")
 
 
 def _reassignments(cluster: _Cluster, rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
@@ -218,10 +211,10 @@ def _reassignments(cluster: _Cluster, rows: Sequence[Row]) -> Iterator[dict[str,
     onto = [row for row in rows if set(row["adding"] or ()) & cluster.leaving]
     moving = [row for row in rows if row["adding"] or row["removing"]]
     if onto:
-        says = f"a reassignment under way moves {_counted(len(onto), 'partition')} onto {cluster.named}: {_some(onto)}. It could never end"
+        says = f"a reassignment under way moves {counted(len(onto), 'partition')} onto {cluster.named}: {_some(onto)}. It could never end"
         yield _answer("reassignments", BREAKS, says, "Cancel it (kafka-reassign-partitions.sh --cancel), and plan it without them.", onto)
     elif moving:
-        says = f"a reassignment of {_counted(len(moving), 'partition')} is under way: {_some(moving)}"
+        says = f"a reassignment of {counted(len(moving), 'partition')} is under way: {_some(moving)}"
         todo = "Wait until it has ended: kafka-reassign-partitions.sh --verify, or --list shows none."
         yield _answer("reassignments", BREAKS, f"{says}. What it takes away from them is not yet safe elsewhere", todo, moving)
     else:
@@ -303,7 +296,7 @@ def _quorum(cluster: _Cluster) -> Iterator[dict[str, Any]]:
         return  # ZooKeeper, or not shown: brokers that are no controllers are most common
     going = sorted(voters.keys() & cluster.leaving, key=int)
     if not going:
-        yield _answer("quorum", GOES, f"none of them is one of the {_counted(len(voters), 'controller')} of the KRaft quorum")
+        yield _answer("quorum", GOES, f"none of them is one of the {counted(len(voters), 'controller')} of the KRaft quorum")
         return
     behind = [node for node, row in voters.items() if node not in cluster.leaving and row["log_end_offset"] is None]
     need = len(voters) // 2 + 1
@@ -349,7 +342,7 @@ def _bootstrap(cluster: _Cluster) -> Iterator[dict[str, Any]]:
             says = f"which broker stands behind {', '.join(unknown)} is not known"
             yield _answer("bootstrap", UNKNOWN, says, "Give the list that the job has with --bootstrap-server.")
         else:
-            yield _answer("bootstrap", GOES, f"none of the {_counted(len(entries), 'entry', 'entries')} of the bootstrap list goes")
+            yield _answer("bootstrap", GOES, f"none of the {counted(len(entries), 'entry', 'entries')} of the bootstrap list goes")
         return
     yield _odds(cluster, named, len(entries))
 
@@ -391,8 +384,8 @@ def _odds(cluster: _Cluster, named: Sequence[str], entries: int) -> dict[str, An
     }
     forecasts = [row for row in start_odds(own, [asked])["forecast"] if row["scope"] == cluster.scope and row["scenario"] == asked.text]
     chances = [row["p_fail_start"] for row in forecasts]
-    more = ", …" if len(named) > _MOST_NAMED else ""
-    names = f"{len(named)} of {entries} entries of the bootstrap list go ({', '.join(named[:_MOST_NAMED])}{more})"
+    more = ", …" if len(named) > MOST_NAMED else ""
+    names = f"{len(named)} of {entries} entries of the bootstrap list go ({', '.join(named[:MOST_NAMED])}{more})"
     todo = _write_list(cluster)
     if not chances or None in chances:
         return _answer("bootstrap", UNKNOWN, f"{names}; how often a start fails then was never measured", todo)
