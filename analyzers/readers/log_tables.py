@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.logs.layouts.timestamps import Zone, to_datetime
 from analyzers.logs.scan.bound import Limits, cut, limits
 from analyzers.logs.scan.families import Kind, rows_of
@@ -65,6 +66,10 @@ def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -
                 f"{LONG_LOGS}{about}: of {events:,} events of interest {len(made[LOG_EVENTS.name]):,} are kept, the first and last of each "
                 "kind: numbers of failures, restarts and commits are at least what is said"
             )
+    if cut := [file for file in files if file.cut]:
+        lines = sum(file.cut for file in cut)
+        what = f"{lines} line{'s' * (lines != 1)} of more than {BUDGET.line_bytes >> 20} MB ({cut[0].file}{', …' * (len(cut) > 1)})"
+        plan.notes.append(f"{what}: what lies behind the first {BUDGET.line_bytes >> 20} MB of a line was not looked at")
     if not any(file.calm for file in files) and sum(file.loud for file in files) >= _MANY_LOUD:
         plan.notes.append(LOUD_LOGS)
     return made

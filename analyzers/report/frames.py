@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from analyzers.report.identity import identity
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -12,12 +14,13 @@ if TYPE_CHECKING:
 
 
 def finding_rows(scope: str, report: Report) -> list[dict[str, Any]]:
-    """One per finding, in the order of the report; `subject` is JSON, times are aware (UTC)."""
+    """One per finding, in the order of the report; `subject` is JSON, times are aware (UTC), `id` is the same in each run."""
     return [
         {
             "scope": scope or f.scope, "job": f.job, "code": f.code, "severity": f.severity.value, "cause": f.cause, "reason": f.reason,
             "since": f.since, "until": f.until, "confidence": f.confidence, "says": f.says, "fix": f.fix,
             "subject": json.dumps({key: f.subject[key] for key in sorted(f.subject)}, default=str),
+            "id": identity(f, report.job_names),
         }
         for f in report.findings
     ]  # fmt: skip

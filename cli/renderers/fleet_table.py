@@ -217,9 +217,10 @@ def _cells(columns: Sequence[int], cells: Sequence[str]) -> str:
 
 
 def _name(row: JobRow, name: str, most: int) -> str:
-    """The name of a job; one that is too long is its directory alone, and of that the end."""
+    """The name of a job; one that is too long is its directory alone, and of that beginning and end: many pods end alike."""
     if cell_len(name) > most and cell_len(name := printable(row.scope)) > most:
-        return "…" + name[1 - most :]
+        front = (most - 1) // 2
+        return f"{name[:front]}…{name[1 + front - most :]}"
     return name
 
 

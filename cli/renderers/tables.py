@@ -57,7 +57,7 @@ def findings_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
     moment = pa.timestamp("us", tz="UTC")
     types = {"since": moment, "until": moment, "confidence": pa.float64()}
-    names = ("scope", "job", "code", "severity", "cause", "reason", "since", "until", "confidence", "says", "fix", "subject")
+    names = ("scope", "job", "code", "severity", "cause", "reason", "since", "until", "confidence", "says", "fix", "subject", "id")
     plain = [{key: storable(row[key]) for key in names} for row in rows]
     return pa.Table.from_pylist(plain, schema=pa.schema([(key, types.get(key, pa.string())) for key in names]))
 

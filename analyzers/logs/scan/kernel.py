@@ -144,10 +144,12 @@ class Scanner:
         self._partial += piece
         if len(self._partial) > LINE_LIMIT:
             self._partial, self._skipping = self._partial[:LINE_LIMIT], True
+            self._out.part.cut += 1
 
     def _whole_lines(self, text: bytes) -> None:
         if _has_long_line(text):
             starts, ends = split_lines(text)
+            self._out.part.cut += int((ends - starts > LINE_LIMIT).sum())
             text = b"".join(text[s : min(e, s + LINE_LIMIT)] + b"\n" for s, e in zip(starts.tolist(), ends.tolist(), strict=True))
         self._take(text)
 

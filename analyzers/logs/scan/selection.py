@@ -262,6 +262,7 @@ class FilePart:
     newlines: int = 0  # line breaks of the part: what the lines of later parts must be moved by
     events: int = 0
     unparsed: int = 0
+    cut: int = 0  # lines of more than BUDGET.line_bytes, of which the rest was not looked at
     calm: bool = False  # a level of INFO or below was seen
     loud: int = 0  # lines of WARN and above; counted as long as none of INFO was seen
     first_ms: int | None = None
@@ -305,6 +306,7 @@ def merge_parts(parts: list[FilePart]) -> FilePart:
         whole.newlines += part.newlines
         whole.events += part.events
         whole.unparsed += part.unparsed
+        whole.cut += part.cut
         whole.calm |= part.calm
         whole.loud += part.loud
         if whole.first_ms is None and part.first_ms is not None:
