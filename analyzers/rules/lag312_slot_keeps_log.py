@@ -17,7 +17,7 @@ _STANDS = "[[. Its restart_lsn {restart} stood{over_minutes}, and the log went o
         "write is kept until then",
         "unconfirmed": f"The {_WHERE} keeps {_KEPT}: its reader is connected and confirms nothing newer than {{confirmed}}{_STANDS}",
         "unread": f"No reader is connected to {_WHERE}, which keeps {_KEPT}{_STANDS}",
-        "lost": "PostgreSQL has removed the log that {slot} needs (wal_status lost)[[; max_slot_wal_keep_size allows no more]]: its "
+        "lost": "PostgreSQL has removed the log that {slot} needs (wal_status lost): its "
         "reader cannot go on from its position",
     },
     missing={

@@ -3,7 +3,7 @@
 from analyzers.vocabulary import CRITICAL, Column, DataFrame, F, agreed, distinct, first_of, observed, rule
 from analyzers.vocabulary.subtasks import subtask_name
 
-HELD = "The watermark of {task} is held by {holders}"
+HELD = "The watermark of {task} is held by {holders}[[ at {mark_shown} UTC]]"
 STOPPED = "Checkpoints complete and records flow[[; windows and timers of {stopped} do not fire]]"
 UNUSED = (
     "[[. This matters only to windows, joins over time, patterns or timers in event time, and no name or metric of a task behind "
@@ -58,7 +58,7 @@ def watermark_held(
         host=agreed("host"),
         resource=agreed("resource"),
         held_seconds=F.max("held_seconds"),
-        mark_shown=F.date_format(F.timestamp_millis(F.max("watermark")), "yyyy-MM-dd HH:mm:ss"),
+        mark_shown=F.date_format(F.timestamp_millis(_mark()), "yyyy-MM-dd HH:mm:ss"),
         late_records=F.max(F.when(F.col("late_records") > 0, F.col("late_records"))).cast("long"),
         silent=_all("partitions"),
         _nothing=F.bool_or(F.col("downstream").isNull()),
@@ -84,6 +84,11 @@ def watermark_held(
             "confidence": (F.lit(1) + F.col("_nothing").cast("int") + (F.size("silent") > 0).cast("int")) / 3,
         }
     )
+
+
+def _mark() -> Column:
+    """Aggregate: of several readers that are behind the least watermark is held, of those that are ahead the greatest is reached."""
+    return F.when(F.max("reason") == "future-timestamp", F.max("watermark")).otherwise(F.min("watermark"))
 
 
 def _all(name: str) -> Column:
