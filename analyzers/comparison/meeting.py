@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from analyzers.comparison.findings import FindingChange, compared_findings
 from analyzers.comparison.sides import NotComparable, Side, moment, share_names
-from analyzers.report.durations import span
+from analyzers.report.durations import few, span
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def _of_one_job(before: Side, after: Side, *, names: bool) -> None:
 
 def _jobs(side: Side) -> str:
     names = side.shown_jobs
-    return ("job " if len(names) == 1 else "jobs ") + ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return ("job " if len(names) == 1 else "jobs ") + few(names)
 
 
 def _remarks(before: Side, after: Side, *, names: bool) -> list[str]:

@@ -1,7 +1,8 @@
-"""Lengths of time in words, the same in findings and reports."""
+"""Lengths of time, numbers and lists in words, the same in findings and reports."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 
@@ -20,6 +21,11 @@ def span(length: timedelta) -> str:
         return f"{hours} h {minutes} min" if minutes else f"{hours} h"
     days, hours = divmod(hours, 24)
     return f"{days} d {hours} h" if hours else f"{days} d"
+
+
+def few(names: Sequence[str], most: int = 3) -> str:
+    """``a, b, c and 4 more``."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:

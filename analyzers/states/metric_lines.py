@@ -23,7 +23,7 @@ _ANSWER = expression(r"^\s*(?P<label>[A-Za-z][\w .:>/()-]{0,120}?)\s*\[(?P<subta
 _CELLS = expression(r"\s{2,}|\t|\s*\|\s*")
 _NUMBER = expression(r"-?\d{1,19}(?:\.\d{1,9})?")
 _PAIR = expression(
-    r"(?P<sum>sum\()?(?P<name>[A-Za-z][\w.]{2,80})\)?(?:\[(?P<first>\d{1,5})(?:(?:\.\.|-)(?P<last>\d{1,5}))?\])?\s?=\s?(?P<value>-?\d{1,19}(?:\.\d{1,9})?)"
+    r"(?:sum\()?(?P<name>[A-Za-z][\w.]{2,80})\)?(?:\[(?P<first>\d{1,5})(?:(?:\.\.|-)(?P<last>\d{1,5}))?\])?\s?=\s?(?P<value>-?\d{1,19}(?:\.\d{1,9})?)"
 )
 _SUBTASKS = expression(r"\bsubtasks? (?P<numbers>\d{1,5}(?:,\s?\d{1,5}){0,50}):\s*$")
 _LABEL = expression(r"^\s*(?P<label>[A-Za-z][\w .:>/()-]{1,120}?)(?:\s{2,}|\t)")

@@ -15,7 +15,7 @@ from analyzers.states.flink_rows import Look
 from analyzers.tables import SOURCES, Row
 from analyzers.tables.evidence import Evidence
 from cli.collectors.flink_recording import open_recording
-from cli.collectors.flink_rest import ENDED, named_job
+from cli.collectors.flink_rest import ENDED, listed_jobs, named_job
 from cli.collectors.flink_transport import Rest, RestClient, RestLogin, parse_address
 from cli.collectors.json_answers import MOST_BYTES, Appetite, TooMuchJson
 from cli.shell.exits import CannotLook, UsageError
@@ -60,13 +60,7 @@ def program_of_rest(
 def _program(rest: Rest, wanted: Sequence[str], now: datetime) -> Evidence:
     look = Look(now.replace(microsecond=0))
     first = rest.ask(["/jobs/overview", "/overview"])
-    overview = first["/jobs/overview"]
-    listed = rows.objects(overview.body, "jobs")
-    if not overview.ok or not isinstance(overview.body, Mapping) or "jobs" not in overview.body:
-        raise CannotLook(
-            f"Flink's REST interface at {rest.name} cannot be asked: {overview.why or 'what answers there is not Flink'}.",
-            "Give the address of the JobManager's web UI: --flink-rest http://HOST:8081.",
-        )
+    listed = listed_jobs(first["/jobs/overview"], rest.name)
     version = rows.text(rows.member(first["/overview"].body).get("flink-version"))
     job = _chosen(wanted, listed, rest.name)
     answers = rest.ask([f"/jobs/{job}", f"/jobs/{job}/checkpoints", f"/jobs/{job}/checkpoints/config"])

@@ -97,13 +97,7 @@ class _Picture:
 
     def taken(self) -> Evidence:
         first = self.rest.ask(["/jobs/overview", "/overview", "/taskmanagers", "/jobmanager/config"])
-        overview = first["/jobs/overview"]
-        listed = rows.objects(overview.body, "jobs")
-        if not overview.ok or not isinstance(overview.body, Mapping) or "jobs" not in overview.body:
-            raise CannotLook(
-                f"Flink's REST interface at {self.rest.name} cannot be asked: {overview.why or 'what answers there is not Flink'}.",
-                "Give the address of the JobManager's web UI: --flink-rest http://HOST:8081.",
-            )
+        listed = listed_jobs(first["/jobs/overview"], self.rest.name)
         version = rows.text(rows.member(first["/overview"].body).get("flink-version"))
         self._note(first.values())
         jobs = self._chosen(listed)
@@ -287,6 +281,16 @@ class _Picture:
         state = "partial" if said else "ok"
         values = {"name": self.rest.name, "kind": "flink-rest", "state": state, "why": "; ".join(said[:5]) or None}
         return SOURCES.row({"scope": "", "as_of": self.look.as_of, **values})
+
+
+def listed_jobs(overview: Answer, where: str) -> list[Mapping[str, Any]]:
+    """The jobs that ``/jobs/overview`` of `where` lists. Raises `CannotLook` where it cannot be asked, or is not Flink."""
+    if not overview.ok or not isinstance(overview.body, Mapping) or "jobs" not in overview.body:
+        raise CannotLook(
+            f"Flink's REST interface at {where} cannot be asked: {overview.why or 'what answers there is not Flink'}.",
+            "Give the address of the JobManager's web UI: --flink-rest http://HOST:8081.",
+        )
+    return rows.objects(overview.body, "jobs")
 
 
 def named_job(name: str, listed: Sequence[Mapping[str, Any]], where: str) -> str:

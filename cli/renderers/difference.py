@@ -12,7 +12,7 @@ from analyzers.comparison.difference import Difference, Looked, document
 from analyzers.comparison.facts import FactChange
 from analyzers.comparison.findings import FindingChange
 from analyzers.comparison.sides import moment
-from analyzers.report.durations import counted, span
+from analyzers.report.durations import counted, few, span
 from cli.renderers import terminal
 from cli.renderers.card_layout import Line, labelled, wrapped
 from cli.renderers.json_rows import inert, plain_values
@@ -114,7 +114,7 @@ def outcome(found: Difference) -> str:
 def _title(found: Difference) -> str:
     """The job, and how many findings became what."""
     jobs = found.b.jobs or found.a.jobs
-    name = printable(", ".join(jobs[:2]) + (f" and {len(jobs) - 2} more" if len(jobs) > 2 else "")) or "no job is named"
+    name = printable(few(jobs, 2)) or "no job is named"
     counts = ", ".join(
         f"{number} {'still there' if change == 'still' else change}"
         for change in ("new", "worse", "unknown", "gone", "still")
@@ -193,7 +193,7 @@ def _alike(facts: Iterable[FactChange]) -> Iterator[tuple[FactChange, list[str]]
 
 def _fact(each: FactChange, abouts: list[str]) -> str:
     name = each.about.partition(": ")[2] if each.kind in ("setting", "version") else ""
-    of = ", ".join(abouts[:_ABOUT]) + (f" and {len(abouts) - _ABOUT} more" if len(abouts) > _ABOUT else "")
+    of = few(abouts, _ABOUT)
     about = f"{name} ({of})" if name else of
     if each.kind in _LISTS and (words := _members(str(each.before or ""), str(each.after or ""))):
         return printable(f"{each.kind} of {about}: {words}")

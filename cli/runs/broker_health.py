@@ -18,7 +18,7 @@ from analyzers.derived.next_start.start_odds import NOW, entry_states, start_odd
 from analyzers.forecast.clients import CONNECTORS, parse_version
 from analyzers.forecast.odds import LONGEST_SECONDS
 from analyzers.forecast.what_if import WhatIf, parse_what_if
-from analyzers.report.durations import counted
+from analyzers.report.durations import counted, few
 from analyzers.report.report import Report
 from analyzers.tables import CLIENT_CONFIGS, SOURCES, Row
 from analyzers.tables.evidence import Evidence
@@ -295,7 +295,7 @@ def _moves(tables: Mapping[str, Sequence[Row]]) -> list[str]:
     alive = {str(row["broker"]) for row in tables.get("brokers", ()) if row["state"] == "alive"}
     said = []
     for adding, places in sorted(moving.items()):
-        named = ", ".join(places[:3]) + (f" and {len(places) - 3} more" if len(places) > 3 else "")
+        named = few(places)
         where = f" to {counted(len(adding), 'broker')} ({', '.join(adding)})" if adding else ""
         gone = [node for node in adding if node not in alive]
         never = f"; it cannot end while broker {', '.join(gone)} is not there" if gone else ""

@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from analyzers.readers.object_stores import is_remote
+from analyzers.report.durations import few
 from analyzers.report.finding import NotChecked
 from analyzers.report.report import Report, Source
 from analyzers.tables import TABLES, Row
@@ -207,7 +208,7 @@ def _to_check(made: Plan) -> str:
 
 def _nothing(paths: Sequence[str], made: Plan) -> tuple[str, str]:
     """Why there is nothing to judge, and what to try."""
-    named = ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+    named = few(paths)
     troubles = "; ".join(f"{s['name']}: {s['why']}" for s in made.sources[:3])
     if len(paths) == 1 and [s["name"] for s in made.sources] == [*paths]:
         whose = "standard input" if paths[0] == "-" else named

@@ -10,7 +10,7 @@ from functools import partial
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
 
-from analyzers.report.durations import counted
+from analyzers.report.durations import counted, few
 from analyzers.report.fleet import FleetReport, JobRow, in_order, rows_of
 from analyzers.report.frames import finding_rows
 from analyzers.report.report import Report
@@ -245,7 +245,7 @@ def _together(every: Sequence[dict[str, Any]], version: str, before: Mapping[str
     if before is not None:
         report.gone, unknown = compared(report.jobs, before)
         if unknown:
-            shown = ", ".join(unknown[:_NAMED]) + (f" and {len(unknown) - _NAMED} more" if len(unknown) > _NAMED else "")
+            shown = few(unknown, _NAMED)
             report.notes.append(f"ill in the run before, and not there or not readable now, so neither still ill nor gone: {shown}")
     found.findings.sort(key=lambda each: tuple(str(each[name]) for name in ("scope", "code", "job", "subject")))
     return found

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from analyzers.derived import lag_of
 from analyzers.derived.lag.lag_status import sampled_places
-from analyzers.report.durations import counted
+from analyzers.report.durations import counted, few
 from analyzers.tables import Row
 from analyzers.tables.evidence import Evidence
 from cli.collectors.client_properties import ClientProperties
@@ -105,7 +105,7 @@ def half_seen(sight: Sight, answers: GroupAnswers) -> list[str]:
     bare = sorted({str(row["group"]) for row in answers.groups if not row["members"] and row["group"] in shown})
     if sight.unrestricted is not False or not bare:
         return []
-    named = ", ".join(bare[:3]) + (f" and {len(bare) - 3} more" if len(bare) > 3 else "")
+    named = few(bare)
     return [f"{named}: commits of topics that {sight.who} may not DESCRIBE {LEFT_OUT}, so there may be more of them"]
 
 
@@ -120,7 +120,7 @@ def unseen(sight: Sight, answers: GroupAnswers, all_of: Sequence[str]) -> list[s
         told = {row["group"] for row in answers.committed_offsets}
         bare = [str(row["group"]) for row in answers.groups if row["error"] is None and row["group"] not in told and row["type"] != "share"]
         if bare:
-            named = ", ".join(bare[:3]) + (f" and {len(bare) - 3} more" if len(bare) > 3 else "")
+            named = few(bare)
             said.append(
                 f"no commit of {named} is shown: there is none, or {sight.who} may not DESCRIBE the topics – grant: "
                 + sight.grant("DESCRIBE", ["--topic TOPIC"])

@@ -15,20 +15,21 @@ from analyzers.tables import SINK_SKIPS, Row
 
 Tables = Mapping[str, Sequence[Row]]
 SKIPPED = "iceberg-commit-skipped"
+_Lines = dict[tuple[str, str | None, str], list[Row]]
 _ENOUGH = 2
 """Lines: one is of the checkpoint that the job was restored from, which is committed."""
 
 
 def sink_skips(tables: Tables) -> list[Row]:
     """Rows of ``sink_skips``, one per job."""
-    return [SINK_SKIPS.row(row) for row in (*_by_lines(tables), *_by_table(tables))]
-
-
-def _by_lines(tables: Tables) -> Iterator[dict[str, Any]]:
-    lines: dict[tuple[str, str | None, str], list[Row]] = defaultdict(list)
+    lines: _Lines = defaultdict(list)
     for event in tables.get("log_events", ()):
         if event["signature"] == SKIPPED:
             lines[event["scope"], event["job"], event["file"]].append(event)
+    return [SINK_SKIPS.row(row) for row in (*_by_lines(lines, tables), *_by_table(lines, tables))]
+
+
+def _by_lines(lines: _Lines, tables: Tables) -> Iterator[dict[str, Any]]:
     for (scope, job, _), own in lines.items():
         first, last = own[0], own[-1]
         life = _newest_life(tables, scope, job)
@@ -46,8 +47,8 @@ def _by_lines(tables: Tables) -> Iterator[dict[str, Any]]:
         }  # fmt: skip
 
 
-def _by_table(tables: Tables) -> Iterator[dict[str, Any]]:
-    by_lines = {(event["scope"], event["job"]) for event in tables.get("log_events", ()) if event["signature"] == SKIPPED}
+def _by_table(lines: _Lines, tables: Tables) -> Iterator[dict[str, Any]]:
+    by_lines = {(scope, job) for scope, job, _ in lines}
     newest: dict[tuple[str, str], Row] = {}
     for commit in tables.get("sink_commits", ()):
         if commit["job"] and commit["committed"] >= newest.get((commit["scope"], commit["job"]), {"committed": -1})["committed"]:

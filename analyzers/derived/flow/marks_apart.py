@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from analyzers.derived.flow.marks_at_minimum import empty_partitions, event_time_by_name, job_id, read_by_job
-from analyzers.derived.flow.metric_troubles import Series, label, series_of
+from analyzers.derived.flow.marks_at_minimum import SUBTASK, empty_partitions, event_time_by_name, job_id, read_by_job, series_by_job
+from analyzers.derived.flow.metric_troubles import Series, label
 from analyzers.derived.flow.watermark_holders import AHEAD_MS, BEHIND_MS
 from analyzers.logs.layouts.timestamps import to_ms
 from analyzers.states.metric_names import HIGHEST, LOWEST, meanings
@@ -20,17 +20,12 @@ from analyzers.tables import WATERMARK_HOLDERS, Row
 
 Tables = Mapping[str, Sequence[Row]]
 _OPERATOR = ("operator_name", "operator", "task_name", "task_id")
-_SUBTASK = ("subtask_index", "subtask")
-_JOB = ("job_id", "job_name")
 
 
 def marks_apart(tables: Tables) -> list[Row]:
     """Rows of ``watermark_holders``. A job reads records and some moment of its metrics is known, else none."""
-    jobs: dict[tuple[str, str | None], list[Series]] = defaultdict(list)
-    for (scope, *_), series in series_of(tables.get("metric_samples", ())).items():
-        jobs[scope, label(series[-1], *_JOB)].append(series)
     out: list[Row] = []
-    for (scope, job), own in jobs.items():
+    for scope, job, own in series_by_job(tables):
         vertices = {v["vertex"]: v for v in tables.get("vertices", ()) if v["scope"] == scope}
         for each in _of_job(own, vertices, tables, scope):
             known = {"scope": scope, "job": job_id(scope, job, tables), "as_of": each["captured_at"], "completed_at": each["captured_at"]}
@@ -40,14 +35,10 @@ def marks_apart(tables: Tables) -> list[Row]:
 
 def _of_job(own: Sequence[Series], vertices: Mapping[str, Row], tables: Tables, scope: str) -> Iterator[dict[str, Any]]:
     marks = [s for s in own if s[-1]["counts"] in ("watermark-in", "watermark-out") and LOWEST < s[-1]["value"] < HIGHEST]
-    outs: dict[str, list[Series]] = defaultdict(list)
-    for series in marks:
-        if series[-1]["counts"] == "watermark-out":
-            outs[_name(series, vertices)].append(series)
     needs = sorted({name for s in own if (name := _name(s, vertices)) and (event_time_by_name(name) or s[-1]["counts"] == "records-late")})
     late = _late(own)
-    arrived = {name: min(s[-1]["value"] for s in found) for name, found in _inputs(marks, vertices).items()}
-    for name, found in outs.items():
+    arrived = {name: min(s[-1]["value"] for s in found) for name, found in _by_operator(marks, "watermark-in", vertices).items()}
+    for name, found in _by_operator(marks, "watermark-out", vertices).items():
         yield from _behind(name, found, arrived, own, needs, vertices, tables, scope)
     ahead: dict[str, list[tuple[Series, int]]] = defaultdict(list)
     for series in marks:
@@ -93,12 +84,12 @@ def _behind(
 
 def _late(own: Sequence[Series]) -> float:
     """Records dropped as late: of each subtask, or the sum that a JobManager made of them, whichever shows more."""
-    numbers = [(label(s[-1], *_SUBTASK) is None, max(row["value"] for row in s)) for s in own if s[-1]["counts"] == "records-late"]
+    numbers = [(label(s[-1], *SUBTASK) is None, max(row["value"] for row in s)) for s in own if s[-1]["counts"] == "records-late"]
     return float(max(sum(value for summed, value in numbers if summed is which) for which in (True, False)))
 
 
 def _row(series: Series, name: str, parallelism: int, reason: str, needs: list[str]) -> dict[str, Any]:
-    number = label(series[-1], *_SUBTASK)
+    number = label(series[-1], *SUBTASK)
     at: datetime | None = series[-1]["at"]
     return {
         "task": name, "vertex": label(series[-1], "task_id") or name, "parallelism": parallelism, "captured_at": at,
@@ -107,25 +98,26 @@ def _row(series: Series, name: str, parallelism: int, reason: str, needs: list[s
     }  # fmt: skip
 
 
-def _inputs(marks: Sequence[Series], vertices: Mapping[str, Row]) -> dict[str, list[Series]]:
+def _by_operator(marks: Sequence[Series], counts: str, vertices: Mapping[str, Row]) -> dict[str, list[Series]]:
     found: dict[str, list[Series]] = defaultdict(list)
     for series in marks:
-        if series[-1]["counts"] == "watermark-in":
+        if series[-1]["counts"] == counts:
             found[_name(series, vertices)].append(series)
     return found
 
 
 def _rate(own: Sequence[Series], of: Series) -> float | None:
     """Records each second of the same subtask of the same operator."""
-    who = (label(of[-1], *_OPERATOR), label(of[-1], *_SUBTASK))
+    who = (label(of[-1], *_OPERATOR), label(of[-1], *SUBTASK))
     rates = [
         s[-1]["value"]
         for s in own
-        if meanings()[s[-1]["counts"]].kind in ("written-rate", "read-rate") and (label(s[-1], *_OPERATOR), label(s[-1], *_SUBTASK)) == who
+        if meanings()[s[-1]["counts"]].kind in ("written-rate", "read-rate") and (label(s[-1], *_OPERATOR), label(s[-1], *SUBTASK)) == who
     ]
     return max(rates, default=None)
 
 
 def _name(series: Series, vertices: Mapping[str, Row]) -> str:
     name = label(series[-1], *_OPERATOR)
-    return "" if name is None else (vertices[name]["task"] if name in vertices else name) or ""
+    vertex = vertices.get(name or "")
+    return (vertex["task"] if vertex is not None else name) or ""

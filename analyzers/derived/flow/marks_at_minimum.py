@@ -20,7 +20,7 @@ from analyzers.tables import MARKS_AT_MINIMUM, Row
 Tables = Mapping[str, Sequence[Row]]
 
 _OPERATOR = ("operator_name", "operator", "task_name")
-_SUBTASK = ("subtask_index", "subtask")
+SUBTASK = ("subtask_index", "subtask")
 _JOB = ("job_id", "job_name")
 _HEX = re.compile(r"[0-9a-f]{32}")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_+")
@@ -40,10 +40,14 @@ _MOST_NAMED = 50
 
 def marks_at_minimum(tables: Tables) -> list[Row]:
     """Rows of ``marks_at_minimum``: one per scope and job whose operators wait for a watermark that none of their subtasks has."""
+    return [MARKS_AT_MINIMUM.row(row) for scope, job, own in series_by_job(tables) for row in _of_job(scope, job, own, tables)]
+
+
+def series_by_job(tables: Tables) -> Iterator[tuple[str, str | None, list[Series]]]:
+    """Scope, job and series of each job of which there are metrics."""
     by_scope: dict[str, list[Series]] = defaultdict(list)
     for (scope, *_), series in series_of(tables.get("metric_samples", ())).items():
         by_scope[scope].append(series)
-    out: list[Row] = []
     for scope, all_series in sorted(by_scope.items()):
         jobs: dict[str | None, list[Series]] = defaultdict(list)
         names = {label(s[-1], *_JOB) for s in all_series} - {None}
@@ -51,8 +55,7 @@ def marks_at_minimum(tables: Tables) -> list[Row]:
             own = label(series[-1], *_JOB)
             jobs[own if own or len(names) != 1 else next(iter(names))].append(series)  # some metrics of a job lack its label
         for job, own_series in sorted(jobs.items(), key=lambda pair: pair[0] or ""):
-            out.extend(MARKS_AT_MINIMUM.row(row) for row in _of_job(scope, job, own_series, tables))
-    return out
+            yield scope, job, own_series
 
 
 def _of_job(scope: str, job: str | None, own: Sequence[Series], tables: Tables) -> Iterator[Mapping[str, Any]]:
@@ -115,7 +118,7 @@ def _aligned(own: Sequence[Series], stuck: Sequence[Series]) -> tuple[str, list[
 
 def _named(series: Series) -> str:
     """A subtask of a source with its name."""
-    number = label(series[-1], *_SUBTASK)
+    number = label(series[-1], *SUBTASK)
     name = label(series[-1], *_OPERATOR) or "a source"
     return f"{name} subtask {number}" if number is not None else name
 
@@ -231,10 +234,10 @@ def _silent(own: Sequence[Series]) -> list[str]:
     outs = [s for s in own if s[-1]["counts"] == "watermark-out" and _of_source(s)]
     without = [s for s in outs if all(row["value"] <= LOWEST for row in s)]
     held = without if 0 < len(without) < len(outs) else []
-    sources = [s for s in own if known[s[-1]["counts"]].kind in ("written", "written-rate") and _of_source(s) and label(s[-1], *_SUBTASK)]
+    sources = [s for s in own if known[s[-1]["counts"]].kind in ("written", "written-rate") and _of_source(s) and label(s[-1], *SUBTASK)]
     empty = [s for s in sources if all(row["value"] == 0 for row in s)]
     held = held or (empty if 0 < len(empty) < len(sources) else [])
-    return sorted({number for s in held if (number := label(s[-1], *_SUBTASK)) is not None}, key=lambda n: (len(n), n))
+    return sorted({number for s in held if (number := label(s[-1], *SUBTASK)) is not None}, key=lambda n: (len(n), n))
 
 
 def empty_partitions(scope: str, tables: Tables) -> tuple[str | None, list[str]]:

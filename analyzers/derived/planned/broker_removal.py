@@ -166,7 +166,7 @@ def _min_isr(cluster: _Cluster, rows: Sequence[Row]) -> Iterator[dict[str, Any]]
     closed = [row for row in rows if len(set(row["isr"] or ()) & cluster.staying) < wanted.get(row["topic"], 1)]
     if hidden and not closed:
         topics = list(dict.fromkeys(str(row["topic"]) for row in hidden))
-        of = ", ".join(topics[:MOST_NAMED]) + (f" and {len(topics) - MOST_NAMED} more" if len(topics) > MOST_NAMED else "")
+        of = some(topics)
         yield _answer(
             "min-isr", UNKNOWN, f"min.insync.replicas of {of} is not known: writers with acks=all may be refused",
             "Grant DESCRIBE_CONFIGS on the topics, or: kafka-configs.sh --describe --all --entity-type topics.", hidden,
