@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analyzers.derived.checkpoints.barrier_frontier import barrier_frontier
+from analyzers.derived.checkpoints.batch_skips import batch_skips
 from analyzers.derived.checkpoints.checkpoint_series import checkpoint_series
+from analyzers.derived.checkpoints.sink_skips import sink_skips
 from analyzers.derived.checkpoints.split_audit import split_audit
 from analyzers.derived.checkpoints.unread_partitions import unread_partitions
 from analyzers.derived.flow.bottlenecks import bottlenecks, has_shares
@@ -32,9 +34,10 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
     """`tables` and those derived from them, each where there is something to derive it from.
 
     Of log events and a JobManager's exceptions jobs_seen, attempts, faults and job_state; of log events split_claims, job_lives,
-    recurring_errors, checkpoint_expiries, strange_starts and sink_skips, with checkpoints skipped_state, with offsets dead_letters; of a
+    recurring_errors, checkpoint_expiries and strange_starts, with checkpoints skipped_state, with offsets dead_letters; of a
     JobManager's answers barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of saved metrics metric_troubles and
-    marks_at_minimum; of thread dumps thread_waits; of progress, pasted or logged, query_batches; of splits split_audit; of logs and splits
+    marks_at_minimum; of thread dumps thread_waits; of progress, pasted or logged, query_batches;
+    of these, of logs and of commits sink_skips; of splits split_audit; of logs and splits
     open_ends and unread_partitions; of probed bootstrap servers forecast and forecast_fixes; of planned changes preflight; of samples of
     offsets lag_status and lag_truth. `own`: rows of log events, of which there are many, may be changed.
     """
@@ -42,7 +45,6 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
     if "log_events" in out:
         # loaded for logs only: the expressions of all fault classes cost a fifth of the time of a command that only asks Kafka
         from analyzers.derived.checkpoints.checkpoint_expiries import checkpoint_expiries
-        from analyzers.derived.checkpoints.sink_skips import sink_skips
         from analyzers.derived.checkpoints.skipped_state import skipped_state
         from analyzers.derived.checkpoints.split_claims import split_claims_of
         from analyzers.derived.failures.attempts import attempts_of
@@ -67,8 +69,6 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out["job_lives"] = job_lives_of(events, out["split_claims"])
         out["recurring_errors"] = recurring_errors(out)
         out["skipped_state"] = skipped_state(out)
-        if skips := sink_skips(out):
-            out["sink_skips"] = skips
         out["dead_letters"] = dead_letters(out)
         out["strange_starts"] = strange_starts(out)
     if "exceptions" in out:
@@ -104,6 +104,8 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
             out["watermark_holders"] = [*out.get("watermark_holders", ()), *apart]
     if batches := query_batches(out):
         out["query_batches"] = batches
+    if skips := [*sink_skips(out), *batch_skips(out)]:
+        out["sink_skips"] = skips
     if "faults" in out:
         out["suspect_windows"] = suspect_windows(out)
     if "jobs_seen" in out or "jobs" in out:

@@ -25,7 +25,7 @@ def sink_skips_checkpoints(sink_skips: DataFrame) -> DataFrame:
     """Per job. Source: IcebergFilesCommitter.notifyCheckpointComplete, IcebergCommitter: only what is above the table's number is added."""
     names = ("reason", "job_name", "table_name", "committed", "committed_at", "newest", "first", "skips", "until")
     facts: dict[str, Any] = {name: newest(name, "at") for name in names}
-    made = found(sink_skips, "job", table="sink_skips", **facts)
+    made = found(sink_skips.where(~F.col("reason").startswith("batches-")), "job", table="sink_skips", **facts)
     return made.withColumns(
         {
             "table_name": F.coalesce("table_name", F.lit("its table")),

@@ -53,7 +53,7 @@ def _state(first: int, last: int, values: Values, text: Text) -> State:
     table = _FROM.search(asked[:_LONGEST]) or _FROM.search(text.whole[:_LONGEST])
     state = State(SHAPE, first, last, at=values.get("committed_at"))
     name = table["table"].strip('"`').replace('"', "").replace("`", "") if table is not None else None
-    state.add("sink_commits", {"table_name": name, **values})
+    state.add("sink_commits", {"table_name": name, "writer": "flink", **values})
     return state
 
 

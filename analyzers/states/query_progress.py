@@ -59,6 +59,8 @@ def row_of(value: Any, line: int | None) -> Values | None:
         "sources": [name for each in sources for name in _names(each)],
         "busy": [name for each in sources for name in _names(each) if _gave(each, name)],
         "duration_ms": _number(duration.get("triggerExecution")) if isinstance(duration, Mapping) else None,
+        "moved": any(each.get("endOffset") not in (None, each.get("startOffset")) for each in sources),
+        "sink": _text(sink.get("description")) if isinstance(sink, Mapping) else None,
         "line": line,
     }
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 from analyzers.states import (
+    batch_commits,
     connectors,
     dotnet_stacks,
     flink_rest,
@@ -61,6 +62,7 @@ SHAPES = (
     Shape(kafka_tools.TOPIC_SHAPE, kafka_tools.END_SIGNS, kafka_tools.read_ends, kafka_tools.END_GLANCE),
     Shape(kafka_transactions.SHAPE, kafka_transactions.SIGNS, kafka_transactions.read),
     Shape(metric_lines.SHAPE, metric_lines.SIGNS, metric_lines.read),
+    Shape(batch_commits.SHAPE, batch_commits.SIGNS, batch_commits.read),
     Shape(lake_commits.SHAPE, lake_commits.SIGNS, lake_commits.read),
     Shape(replication_slots.SHAPE, replication_slots.SIGNS, replication_slots.read),
     Shape(keyed_records.SHAPE, keyed_records.SIGNS, keyed_records.read, keyed_records.GLANCE),

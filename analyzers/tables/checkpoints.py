@@ -173,6 +173,8 @@ out_rows long rows that the sink took; null if unknown
 sources strings topics, else descriptions, of the sources
 busy strings those of them that gave rows in this batch
 duration_ms long time of the trigger
+moved boolean offsets of a source moved in this batch
+sink string description of the sink
 """
 _PLACE = """
 file string file that holds it

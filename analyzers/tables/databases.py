@@ -27,28 +27,33 @@ line long line of it
 
 SINK_COMMITS = table(
     "sink_commits",
-    "the newest checkpoint of a Flink job that a table of Iceberg holds as committed",
+    "the newest checkpoint or batch that a table of a lake holds as committed: snapshots of Iceberg, commits of Delta, a file sink's log",
     """
-table_name string name of the table; null if nothing shows it
-committed long flink.max-committed-checkpoint-id of its newest snapshot
-committed_at timestamp when that snapshot was committed
-file string file that holds the list of snapshots
+table_name string name of the table, or its path; null if nothing shows it
+writer string for whom it holds it: flink (the row's job), delta (an application id), files (whoever writes to the path)
+application string txnAppId of Delta: the query's id, or what the code gives
+committed long flink.max-committed-checkpoint-id of the newest snapshot; newest txn version, or number in _spark_metadata
+committed_at timestamp when that was committed
+file string file that shows it
 line long line of it
 """,
 )
 
 SINK_SKIPS = table(
     "sink_skips",
-    "jobs whose sink takes their checkpoints for committed already (analyzers/derived/checkpoints/sink_skips.py)",
+    "jobs whose sink takes their checkpoints for committed already (analyzers/derived/checkpoints/sink_skips.py), queries whose sink takes "
+    "their batches so (analyzers/derived/checkpoints/batch_skips.py)",
     """
-reason string skipped (its lines say so), hole (so, and later ones are added), counts-anew (the numbers of table and job do)
-job_name string name of the job
-table_name string name of the table
-committed long checkpoint that it holds for committed
+reason string skipped, hole (later ones are added), counts-anew; of batches batches-skipped, -hole, -anew, -unread (offsets move, no rows)
+job_name string name of the job or query
+application string txnAppId of Delta
+directory string checkpoint directory of the query
+table_name string name of the table, or its path
+committed long checkpoint or batch that it holds for committed
 committed_at timestamp when it was committed
-first long first checkpoint that is skipped
-newest long last checkpoint that is skipped
-skips long lines that say so
+first long first checkpoint or batch that is skipped
+newest long last checkpoint or batch that is skipped
+skips long lines or batches that show it
 at timestamp time of the first of them, or since when the job counts so
 until timestamp time of the last
 text string what shows it

@@ -151,6 +151,16 @@ SIGNATURES = (
         keep=(100, 100),
     ),
     Signature(
+        id="batch-commit-skipped",
+        says="A sink takes a batch for committed, and does not write it.",
+        # file sink and others; Delta; Iceberg
+        literals=("Skipping already committed batch ", "Skipping already complete epoch ", "as it was already committed"),
+        pattern=r"Skipping (?:already committed batch|already complete epoch|epoch) \[?(?P<checkpoint>\d+)\]?"
+        r"(?:,? (?:in|for) query (?P<query>[0-9a-f-]{36}))?",
+        sample=spark("FileStreamSink", "Skipping already committed batch 41"),
+        keep=(200, 50),
+    ),
+    Signature(
         id="batch-written",
         says="The end offsets of a batch are being written; where they go tells whose batch it is.",
         versions="2.4+",
