@@ -466,7 +466,7 @@ def _grouped(rows: Iterable[Row], evidence: set[_Place]) -> list[_Group]:
         if said.words:
             groups[said.thrown, mask(said.words)[:_SHAPE]].append((row, said))
     found = []
-    for own in groups.values():
+    for own in _deepened(list(groups.values())):
         of_own = tuple(row for row, _ in own)
         chained = any(row["chain"] for row in of_own)
         tells = chained or any(row["level"] in _QUOTED or row["signature"] == "task-stuck-cancelling" for row in of_own)
@@ -476,6 +476,24 @@ def _grouped(rows: Iterable[Row], evidence: set[_Place]) -> list[_Group]:
         says = not boiler_plate(own[0][1].thrown or "", own[0][1].words)
         found.append(_Group(own[0][1], of_own, (tells, says, shown, chained, _reports(of_own))))
     return sorted(found, key=lambda group: group.weight, reverse=True)
+
+
+def _deepened(groups: Sequence[list[tuple[Row, Said]]]) -> list[list[tuple[Row, Said]]]:
+    """`groups`, those whose chain of exceptions is the beginning of another one's added to that: a log prints the whole trace once."""
+    chains = [tuple(_SPACES.sub(" ", each) for each in own[0][0]["chain"] or ()) for own in groups]
+    into: dict[int, int] = {}
+    for number, chain in enumerate(chains):
+        longer = [n for n, other in enumerate(chains) if chain and len(other) > len(chain) and other[: len(chain)] == chain]
+        if longer:
+            into[number] = max(longer, key=lambda n: len(chains[n]))
+    return [
+        own + [each for other, target in into.items() if target == number for each in groups[other]]
+        for number, own in enumerate(groups)
+        if number not in into
+    ]
+
+
+_SPACES = re.compile(r"\s+")
 
 
 def _says_why(words: str) -> bool:

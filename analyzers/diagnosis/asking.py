@@ -168,7 +168,9 @@ def _explains(asks: Asks, own: Asks | None, found: Inference | None, *, vague: b
     if asks.effect or (own is not None and own.deeper and not (asks.specific and not asks.symptom and elsewhere and own is not asks)):
         return False
     if asks.specific:
-        return not asks.symptom or own is None or not own.specific or (own.symptom and elsewhere and own is not asks)
+        if not asks.symptom:
+            return True  # a symptom explains a failure that is as little known, never one that has no words of its own
+        return own is not None and (not own.specific or (own.symptom and elsewhere and own is not asks))
     return vague and found is not None and found.kind in _EXPLAIN
 
 

@@ -52,7 +52,8 @@ _REQUEST = re.compile(r"api_?key\s?[=:]\s?\d{1,3}(?=,? (?:and )?api_?version)", 
 _TABLE = re.compile(r"[ \t]{1,40}\|[ \t]{1,40}")
 _ARGUMENT = re.compile(r"(?:[ \t]{1,40}|[\"']?,[ \t]?)(?![-,])")
 _LOADED = re.compile(r", (?=\S)")
-_SAID = re.compile(r"[ \t](?:is:? |was:? |= )?[(\[]?(?=[\"'\w])")
+_SAID = re.compile(r"[ \t](?:is:? |was:? |= |to:? |(?:for|of) [\w.@-]{1,64}(?:: ?| is | to ))?[(\[]?(?=[\"'\w])")
+_BARS = re.compile(r"\|(?P<value>[^|\s]{4,200})(?=\|)")
 _ALONE = re.compile(r"[ \t]{1,40}(?P<value>\S{1,400})[ \t]*(?=\r?\n|$)")
 _USER_AND = re.compile(r"[\w.-]{1,64}:[^\s:/@]{4,}")
 _BLOCK = re.compile(r"[|>][+-]?\d?[ \t]*(?=\r?\n)")
@@ -159,6 +160,8 @@ def _value(text: str, begin: int, end: int, line_end: int) -> list[Span]:
         return _checked(text, kind, end + 4, line_end if stop < 0 else stop)
     if separator := _SEPARATOR.match(text, end):
         return _behind(text, kind, begin, separator, line_end)
+    if kind is Name.SURE and (match := _BARS.match(text, end)):
+        return _checked(text, Name.MAYBE, *match.span("value"))
     if pair := _PAIR.match(text, end):
         line_end = text.find("\n", pair.end())
         line_end = len(text) if line_end < 0 else line_end

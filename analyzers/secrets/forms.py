@@ -74,8 +74,10 @@ _HASHED = re.compile(
 )
 """Digests of passwords and of delegation tokens: what knows them can try passwords, or logs in."""
 HASHES = ("$2", "$1$", "$5$", "$6$", "$y$", "{ss", "hmac")
-SCHEMES = ("bearer", "basic", "negotiate", "key")
-_SCHEMES = re.compile(r"\b(?P<scheme>Bearer|Basic|Negotiate|ApiKey)\s{1,4}(?P<secret>[A-Za-z0-9+/._~=-]{12,})", re.I)
+SCHEMES = ("bearer", "basic", "negotiate", "key", "auth", "login")
+_SCHEMES = re.compile(
+    r"\b(?P<scheme>Bearer|Basic|Negotiate|ApiKey|AUTH(?:ENTICATE)? PLAIN|vault login)\s{1,4}(?P<secret>[A-Za-z0-9+/._~=-]{12,})", re.I
+)
 
 
 def by_form(text: str, signs: frozenset[str]) -> Iterator[tuple[int, int]]:
@@ -135,11 +137,16 @@ def _ends_there(text: str, match: re.Match[str]) -> bool:
 _OF_PROSE = frozenset(("authentication", "authorization", "credentials", "authenticator"))
 
 
+_NULS_OF_PLAIN = 2
+"""Before the user and before the password, RFC 4616."""
+
+
 def _authorizes(scheme: str, value: str) -> bool:
     """Whether `value` is one: in prose words follow, too."""
-    if scheme != "basic":
+    if scheme not in ("basic", "auth plain", "authenticate plain"):
         return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
     try:
-        return b":" in base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+        said = base64.b64decode(value + "=" * (-len(value) % 4), validate=True)
+        return b":" in said or said.count(b"\0") == _NULS_OF_PLAIN
     except (binascii.Error, ValueError):
         return False

@@ -1,6 +1,6 @@
 """Records with their keys, as kcat (its own format, ``-f``) and ``kafka-console-consumer`` print them: which key stands in which partition.
 
-Of a key only a digest is kept, and nothing of a value. Source: kcat's ``-f`` (README), Kafka's DefaultMessageFormatter.
+Of a key and of a value only digests are kept. Source: kcat's ``-f`` (README), Kafka's DefaultMessageFormatter.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PROMPT = expression(r"^(?:\[[^\]\n]*\]|[\w@.:~/-]+)?\s*[$#] \S")
 _FIELDS = {
     "t": r"(?P<t>[\w.-]{1,249})", "p": r"(?P<p>\d{1,6})", "o": r"(?P<o>\d{1,18})", "k": r"(?P<k>\S.*?)",
     "T": r"(?P<T>\d{1,18}|\d\d:\d\d:\d\d(?:\.\d{1,6})?)",
-    "s": r".*?", "S": r"-?\d+", "K": r"-?\d+", "R": r".*?", "h": r".*?", "%": "%",
+    "s": r"(?P<s>.*?)", "S": r"-?\d+", "K": r"-?\d+", "R": r".*?", "h": r".*?", "%": "%",
 }  # fmt: skip
 _SAME = expression(r"^\S{0,60}[$#] ?(?:\.\.\.|…)")
 """A command that is the one above with another filter."""
@@ -61,13 +61,17 @@ def read(text: Text) -> Iterator[State]:
         state = state or State(SHAPE, number, number + 1)
         state.last = number + 1
         if len(state.rows.get("keyed_records", ())) < _MOST:
-            key = hashlib.blake2b(found["k"].strip().encode(), digest_size=8).hexdigest()
             state.add("keyed_records", {
                 "at": moment_of(found["T"]) if (found.get("T") or ":").isdigit() else None, "topic": of, "partition": int(found["p"]),
-                "offset": int(found["o"]) if found.get("o") else None, "key": key, "line": number + 1,
+                "offset": int(found["o"]) if found.get("o") else None, "key": _digest(found["k"]),
+                "value": _digest(found["s"]) if found.get("s") else None, "line": number + 1,
             })  # fmt: skip
     if state is not None:
         yield state
+
+
+def _digest(written: str) -> str:
+    return hashlib.blake2b(written.strip().encode(), digest_size=8).hexdigest()
 
 
 def _begun(line: str) -> tuple[re.Pattern[str], str | None] | None:

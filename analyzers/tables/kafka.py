@@ -260,6 +260,7 @@ topic string topic
 partition long partition
 offset long offset; null if it was not printed
 key string digest of the key; equal keys have equal ones
+value string digest of the value; null if it was not printed
 moment long number of the listing among all that were given
 file string file that holds it
 line long line of it

@@ -29,7 +29,7 @@ def batch_skips(tables: Tables) -> list[Row]:
     for rows in batches.values():
         rows.sort(key=lambda row: (row["batch"], row["at"] is not None and row["at"].timestamp()))
     found: dict[tuple[str, str | None], dict[str, Any]] = {}
-    for made in (*_by_lines(batches, tables), *_by_progress(batches), *_by_table(batches, tables)):
+    for made in (*_by_lines(batches, tables), *_by_progress(batches, tables), *_by_table(batches, tables)):
         found.setdefault((made["scope"], made["job"]), made)
     return [SINK_SKIPS.row({**made, **_of_query(made, batches, tables)}) for made in found.values()]
 
@@ -53,7 +53,12 @@ def _by_lines(batches: Mapping[tuple[str, str | None], list[Row]], tables: Table
         }  # fmt: skip
 
 
-def _by_progress(batches: Mapping[tuple[str, str | None], list[Row]]) -> Iterator[dict[str, Any]]:
+def _by_progress(batches: Mapping[tuple[str, str | None], list[Row]], tables: Tables) -> Iterator[dict[str, Any]]:
+    logged = {
+        (event["scope"], event["file"], event["line"]): event["at"]
+        for event in tables.get("log_events", ())
+        if event["signature"] == "query-progress"
+    }
     for (scope, query), rows in batches.items():
         unread: list[Row] = []
         for row in rows:
@@ -67,9 +72,9 @@ def _by_progress(batches: Mapping[tuple[str, str | None], list[Row]]) -> Iterato
         hole = any(row["rows"] for row in rows if row["batch"] > last["batch"])
         yield {
             "scope": scope, "job": query, "as_of": last["at"], "reason": "batches-hole" if hole else "batches-unread",
-            "first": first["batch"], "newest": last["batch"], "skips": len(unread), "at": first["at"], "until": last["at"],
-            "file": last["file"], "line": last["line"],
-            "text": f"batch {last['batch']}: numInputRows 0, the offsets moved, sink {last['sink']}",
+            "first": first["batch"], "newest": last["batch"], "skips": len(unread), "until": last["at"],
+            "at": logged.get((scope, first["file"], first["line"])) or first["at"], "file": first["file"], "line": first["line"],
+            "text": f"batch {first['batch']}: numInputRows 0, the offsets moved, sink {first['sink']}",
         }  # fmt: skip
 
 

@@ -9,11 +9,11 @@ from analyzers.logs.matching.expressions import expression
 
 _LEVELS = (b"WARN", b"[warn", b"=warn", b'"warn', b"WRN", b" W! ", b".go:")
 _STEMS = (
-    "abort", "alive", "block", "cannot", "conflict", "corrupt", "delet", "denied", "discard", "does not", "drop", "evict", "exceed",
-    "exhaust", "expir", "fail", "full", "ignor", "incompatib", "invalid", "kill", "leak", "lost", "missing", "no longer", "not found",
-    "no space", "out of", "panic", "paus", "reject", "refus", "revok", "shutdown", "skip", "slow", "stale", "starting without", "stuck",
-    "terminat", "throttl", "timed out", "timeout", "too ", "unable", "unack", "unavailable", "unexpected", "unknown", "unreach",
-    "unsupport", "violat", "waiting for", "without", "wrong",
+    "abort", "alive", "already connected", "block", "cannot", "conflict", "corrupt", "delet", "denied", "discard", "does not", "drop",
+    "evict", "exceed", "exhaust", "expir", "fail", "full", "ignor", "incompatib", "invalid", "kill", "leak", "lost", "missing",
+    "no longer", "not found", "no space", "out of", "panic", "paus", "reject", "refus", "revok", "shutdown", "skip", "slow", "stale",
+    "starting without", "stuck", "taken over", "takenover", "terminat", "throttl", "timed out", "timeout", "too ", "unable", "unack",
+    "unavailable", "unexpected", "unknown", "unreach", "unsupport", "violat", "waiting for", "without", "wrong",
 )  # fmt: skip
 _AS_WRITTEN = (
     b"FAIL",
@@ -30,14 +30,15 @@ REMARK_WORDS = (*_LEVELS, *_AS_WRITTEN, *(form.encode() for stem in _STEMS for f
 
 _TELLING = expression(
     r"""(?ix)\b(?:
-        abort(?:ed|ing) | no\ \S+\ (?:is\ )?alive | blocked | cannot | conflicts? | corrupt(?:ed)? | delet(?:ed|ing) | denied
+        abort(?:ed|ing) | already\ connected
+        | no\ \S+\ (?:is\ )?alive | blocked | cannot | conflicts? | corrupt(?:ed)? | delet(?:ed|ing) | denied
         | discard(?:ed|ing|s)? | does\ not | dropp?(?:ed|ing|s) | evict(?:ed|ing) | exceed(?:ed|s|ing)? | exhausted | expired?
         | fail(?:ed|s|ure|ing)?
         | idle\ in\ transaction
         | (?:is|are|queue|buffer|disk)\ full | ignor(?:ed|ing|es) | incompatib\w+ | invalid(?:at\w+)? | kill(?:ed|ing) | leak(?:ed|s|age)?
         | lost | missing | no\ longer | not\ found | no\ space | out\ of | panic\w* | paus(?:es?|ed|ing) | reject(?:ed|ing|s)?
         | refus(?:ed|es|ing) | revok(?:ed|ing) | shut(?:ting)?\ ?down | skipp?(?:ed|ing|s) | slow | stale | starting\ without | stuck
-        | terminat(?:ed|ing)
+        | taken\ ?over | terminat(?:ed|ing)
         | throttl\w+(?!\W{1,3}0\b) | timed?\ ?out | too\ (?:many|large|big|long|old|small|slow|late|few|frequent)\w* | unable | un-?ack\w*
         | unavailable | unexpected | unknown | unreachable | unsupported | updating\ config
         | with\ new\ configuration | violat\w+ | waiting\ for | without | wrong

@@ -41,7 +41,8 @@ SIGNATURES = (
         says="A subtask failed; the stack trace is its cause, unless an earlier failure of the same cycle is.",
         versions="all; `on <location>` 1.10.2+ (JobManager), `with failure cause:` 1.13+ (TaskManager)",
         literals=(" to FAILED",),
-        pattern=rf"^{UNKNOWN_HEADER}{TASK_EXECUTION} switched from (?P<from_state>[A-Z]+) to (?P<to_state>FAILED)"
+        # without the execution's id, where people cut it out
+        pattern=rf"^{UNKNOWN_HEADER}{TASK}{ATTEMPT}(?: \({EXECUTION}\))? switched from (?P<from_state>[A-Z]+) to (?P<to_state>FAILED)"
         # before 1.12 the place is often a slot object; and people blot hosts out
         rf"(?: on (?:{LOCATION}|\S[^\n]{{0,300}}?))?(?:\.| with failure cause:|$)",
         sample=flink(

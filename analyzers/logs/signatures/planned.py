@@ -41,8 +41,20 @@ SIGNATURES = (
     Signature(
         id="tests-passed",
         says="A test run that passed: the exceptions in its output were provoked.",
-        literals=("Tests run: ", "BUILD SUCCESS", " passed in ", "BUILD SUCCESSFUL"),
+        # Maven, Gradle, pytest; cargo; dotnet; Jest; sbt
+        literals=(
+            "Tests run: ",
+            "BUILD SUCCESS",
+            " passed in ",
+            "BUILD SUCCESSFUL",
+            "test result: ok. ",
+            "Passed!  - Failed:",
+            " passed, ",
+            "Passed: Total ",
+        ),
         pattern=r"\bTests run: (?P<tests>[1-9]\d*), Failures: 0, Errors: 0\b|\bBUILD SUCCESS(?:FUL)?\b"
+        r"|\btest result: ok\. [1-9]\d* passed; 0 failed;|\bPassed!  - Failed: +0, Passed: +[1-9]"
+        r"|^Tests: +(?:\d{1,9} (?:skipped|todo), ){0,2}[1-9]\d{0,8} passed, \d{1,9} total|\bPassed: Total [1-9]\d*, Failed 0, Errors 0\b"
         r"|={3,80} (?:(?!failed|error)[^\n]){0,80}?\b(?P<passed>\d+) passed(?:(?!failed|error)[^\n]){0,80}? in [\d.]+s",
         where="line",
         sample="[INFO] Tests run: 13, Failures: 0, Errors: 0, Skipped: 0",
@@ -51,8 +63,16 @@ SIGNATURES = (
     Signature(
         id="tests-failed",
         says="A test run that failed.",
-        literals=("BUILD FAILURE", "BUILD FAILED", "There are test failures", " failed, "),
-        pattern=r"\bBUILD FAIL(?:URE|ED)\b|\bThere are test failures|={3,80} [^\n]{0,80}?\b\d+ failed\b",
+        literals=(
+            "BUILD FAILURE",
+            "BUILD FAILED",
+            "There are test failures",
+            " failed, ",
+            "test result: FAILED",
+            "Failed!  - Failed:",
+        ),
+        pattern=r"\bBUILD FAIL(?:URE|ED)\b|\bThere are test failures|={3,80} [^\n]{0,80}?\b\d+ failed\b|\btest result: FAILED\."
+        r"|\bFailed!  - Failed:|^Tests: +[1-9]\d* failed, |\bFailed: Total \d+, ",
         where="line",
         sample="[INFO] BUILD FAILURE",
         keep=(2, 5),
