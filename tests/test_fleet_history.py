@@ -116,7 +116,7 @@ def test_the_trend_is_json_with_a_schema(saved: Path, tmp_path: Path) -> None:
     assert {"cause": "poison-record", "jobs": [0, 2, 5]} in said["causes"]
     assert said["roots"] == [{"kind": "address", "value": DATABASE, "link": "explains", "jobs": [0, 3, 5]}]
     lines = (tmp_path / "trend.md").read_text().splitlines()
-    assert lines[0] == "| jobs (UTC) | 2026-11-23 06:00 | 2026-11-24 06:00 | 2026-11-25 06:00 |"
+    assert lines[0] == "| jobs per run (UTC) | 2026-11-23 06:00 | 2026-11-24 06:00 | 2026-11-25 06:00 |"
     assert "| external-system | 1 | 3 | 5 |" in lines
 
 

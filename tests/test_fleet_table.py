@@ -15,7 +15,7 @@ from analyzers.report.fleet import JobRow
 from analyzers.report.report import Name
 from cli.renderers import fleet_markdown
 from cli.renderers.fleet_table import View, render, team_of
-from cli.renderers.fleet_words import age, no_root, short
+from cli.renderers.fleet_words import age, called, no_root, short
 from cli.renderers.markdown import escaped
 from cli.runs.fleet_meter import Meter
 from cli.runs.fleet_output import view_of
@@ -85,7 +85,8 @@ def test_rows_are_worst_first_sorted_filtered_and_in_groups() -> None:
 
 
 def test_words_that_do_not_fit_go_below_and_why_a_job_cannot_be_read_is_whole() -> None:
-    note = "2 jobs stand in several rows (20cd864e61dc2387eeb209f47fdf1f93, say): --jobs-by job-id joins the logs of each"
+    name = "orders-of-the-shop-" * 3 + "connect"
+    note = f"{name}: 2 jobs stand in several rows (20cd864e61dc2387eeb209f47fdf1f93, say): --jobs-by job-id joins the logs of each"
     why = "line 7 of /etc/diag/list holds a user name or password, so it was not asked. Write them into a file: --flink-rest-auth FILE."
     unread = JobRow("list:7", None, None, "unread", None, None, None, why)
     report = fleet(100, compared=True)
@@ -96,6 +97,14 @@ def test_words_that_do_not_fit_go_below_and_why_a_job_cannot_be_read_is_whole() 
         whole = " ".join(text.split())
         for words in (note, why, "verdicts against the run before: 7 new, 13 still, 1 gone", "has all of them, to sort and to filter"):
             assert words in whole, width
+
+
+def test_a_job_that_is_filed_by_its_id_is_called_by_its_name() -> None:
+    row = job(0)
+    assert called(replace(row, scope=row.job or "", job=row.job), alone=True) == "enrichment-0 (00000000)"
+    assert called(replace(row, scope=f"pay/{row.job}"), alone=True) == "pay/enrichment-0 (00000000)"
+    assert called(replace(row, scope=f"pay/{row.job}", name=None), alone=True) == f"pay/{row.job}"
+    assert called(row, alone=True) == row.scope
 
 
 def test_that_no_root_is_shown_has_a_reason() -> None:

@@ -32,7 +32,7 @@ def trend(runs: Sequence[datetime], counts: Trend) -> str:
     for kind, own in counts.items():
         rows = [[escaped(named(what)), *(f"{each:,}" for each in many)] for what, many in rows_of(kind, own, len(runs))]
         if rows:
-            out += [*_table([f"{kind} (UTC)", *times], rows), ""]
+            out += [*_table([f"{kind} per run (UTC)", *times], rows), ""]
     return "\n".join(out).rstrip() + "\n"
 
 

@@ -28,8 +28,8 @@ _MOST_ROWS = 60
 _BAR = 20
 _STYLES = {"ill": "bold red", "at-risk": "yellow", "unread": "yellow", "undecided": "yellow", "clear": "green"}
 _MOST_ROOTS = 10
-_MOST_WHY = 3
-"""Lines of why a job could not be read: what to do stands at their end."""
+_MOST_WHY = 400
+"""Characters of why a job could not be read: what to do stands at their end."""
 Segment = tuple[str, str]
 _AGE = 6
 Clock = Callable[[datetime | None], str]
@@ -113,7 +113,12 @@ def _lines(report: FleetReport, width: int, view: View) -> Iterator[Sequence[Seg
 
 def _wrapped(words: str, width: int, style: str, indent: str = "") -> Iterator[Sequence[Segment]]:
     """All of it: what a line is too short for goes below it."""
-    yield from ([(line, style)] for line in wrap(words, width, initial_indent=indent, subsequent_indent=f"{indent}  "))
+    yield from ([(line, style)] for line in _lines_of(words, width, indent, f"{indent}  "))
+
+
+def _lines_of(words: str, width: int, first: str = "", further: str = "") -> list[str]:
+    """Broken between words: a name with hyphens is copied as one."""
+    return wrap(words, width, initial_indent=first, subsequent_indent=further, break_on_hyphens=False)
 
 
 def cut(rows: Sequence[JobRow], view: View) -> tuple[Sequence[JobRow], str]:
@@ -215,7 +220,7 @@ def _table(report: FleetReport, rows: Sequence[JobRow], width: int, view: View, 
             says = clipped_words(row.says, room - len(more)) + more
             below: list[str] = []
             if row.outcome == "unread" and len(row.says) > room:
-                says, below = "", wrap(printable(row.says), width - 4, max_lines=_MOST_WHY, placeholder=" …")
+                says, below = "", _lines_of(clipped(row.says, _MOST_WHY), width - 4)
             elif not wide:
                 says, below = "", [says]
             front = [_name(row, named[id(row)], job), *([new] if change else []), row.state or "", clock(row.since)]

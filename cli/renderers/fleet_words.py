@@ -21,14 +21,20 @@ MEANS = {
 EXPLAINED = ("at-risk", "undecided")
 """Outcomes whose words alone do not say what they mean."""
 _KINDS = {"frame": "code", "cluster": "Kafka cluster"}
+_ID = 8
+"""Digits of an id that are enough to keep jobs of one name apart."""
 _NAMES = "address, host, Kafka cluster, broker, topic, storage, image or line of code"
 _OF_JOBS = ("cluster", "bootstrap")
 """What any verdict may stand on, without naming it."""
 
 
 def called(row: JobRow, *, alone: bool = False) -> str:
-    """The scope, and the job's name where it says more; of the only job of a scope the scope, unless that is an address."""
+    """The scope, and the job's name where it says more; of the only job of a scope the scope, unless that is an address, or ends in the id
+    of a job whose name is known: ``pay/orders (5f0e64a1)``."""
     name = row.name or row.job
+    home, slash, last = row.scope.rpartition("/")
+    if row.name and last == row.job:
+        return printable(f"{home}{slash}{row.name} ({last[:_ID]})")
     if not name or name == row.scope or (alone and "://" not in row.scope):
         return printable(row.scope)
     return printable(f"{row.scope}: {name}")

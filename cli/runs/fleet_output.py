@@ -115,7 +115,7 @@ def view_of(sort: str, group_by: str | None, team: str, *, only_new: bool, compa
 def emit_job(found: FleetRun, job: str, options: RunOptions, environment: Environment) -> int:
     """The report of the one job that is called `job`; its exit code. Raises `CannotLook` where none or several are."""
     if not found.whole:
-        raise CannotLook(f"no job is called {job}.", "The first column of diag fleet, and -o plain, have the names.")
+        raise CannotLook(f"no job is called {job}.", "diag fleet -o plain has the directory, id and name of each: name one of these.")
     if len(found.whole) > 1:
         states = {row["scope"] for report in found.whole for row in report.job_state}
         scopes = sorted(states | {verdict.scope for report in found.whole for verdict in report.verdicts})
