@@ -20,9 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from analyzers.fleet.judging import tasks_of
-from analyzers.fleet.places import Place, places
+from analyzers.fleet.places import Place, flat_directory, places
 from analyzers.fleet.reading import items_of, packs_of, parts_of
-from analyzers.fleet.roots import compared
+from analyzers.fleet.roots import compared, is_drawn
 from analyzers.fleet.scopes import derived
 from analyzers.report.fleet import FleetReport, JobRow, JobVerdict, fleet_schema
 from cli.options.shared import RunOptions
@@ -209,6 +209,22 @@ def test_an_address_that_is_none_is_told_before_anything_is_asked(text: str, tmp
         job_managers(tmp_path / "list")
 
 
+def test_a_line_that_is_no_address_costs_itself_and_no_password_is_shown(tmp_path: Path) -> None:
+    file = tmp_path / "list"
+    file.write_text("jobmanager:8081\n\nhttp://ann:s3cret@other:8081\nftp://ann:s3/cret@third\nhttp://fourth:8081\n")
+    found = job_managers(file)
+    assert [place.scope for place in found] == ["jobmanager:8081", "list:3", "list:4", "http://fourth:8081"]
+    assert "cret" not in str(found)
+    with pytest.raises(ValueError, match=r"line 3 of .*list holds a user name or password, so it was not asked\. .*--flink-rest-auth FILE"):
+        Gathering()(found[1].paths, True)
+    with pytest.raises(ValueError, match=r"line 4 of .*list …@third: the port is no number, so it was not asked\. Write http://jobmanager"):
+        Gathering()(found[2].paths, True)
+    file.write_text("http://ann:s3cret@other:8081\n")
+    with pytest.raises(UsageError, match="no line is an address that can be asked: line 1 of") as error:
+        job_managers(file)
+    assert "cret" not in str(error.value)
+
+
 def test_a_large_place_is_split_and_gives_the_same_rows(folder: Path) -> None:
     """Parts of files merged on an executor are what one process reads whole."""
     import pyarrow as pa
@@ -255,6 +271,59 @@ def test_jobs_are_directories_patterns_or_ids(tmp_path: Path) -> None:
     ]
     with pytest.raises(FileNotFoundError):
         places([str(tmp_path / "nothing-*")])
+
+
+ZEROS = "0" * 32
+
+
+def started(job: str, name: str = "", cluster: str = "") -> str:
+    at = "2025-01-01 00:00:00,000 INFO  org.apache.flink."
+    loaded = f"{at}configuration.GlobalConfiguration [] - Loading configuration property: kubernetes.cluster-id, {cluster}"
+    lines = [loaded] if cluster else []
+    named = f"'{name}' ({job})" if name else job
+    return "\n".join([*lines, f"{at}runtime.jobmaster.JobMaster [] - Starting execution of job {named} under job master id 1."]) + "\n"
+
+
+def test_the_id_of_application_mode_is_of_no_job_beyond_its_directory_cluster_and_name(tmp_path: Path) -> None:
+    drawn = "5f0e64a1c3d2b7980e1f2a3b4c5d6e7f"
+    files = {
+        "pay/jm.log": started(ZEROS, "pay"), "pay/tm/tm.log": started(ZEROS), "search/jm.log": started(ZEROS, "search"),
+        "a-jm.log": started(ZEROS, cluster="a"), "a-tm.log": started(ZEROS, cluster="a"), "b-jm.log": started(ZEROS, cluster="b"),
+        "c.log": started(ZEROS, "orders"), "d.log": started(ZEROS, "totals"), "e/jm.log": started(drawn, "own") + started(ZEROS),
+        "f/tm.log": started(drawn),
+    }  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    notes: list[str] = []
+    found = {place.scope: sorted(Path(path).name for path in place.paths) for place in places([str(tmp_path)], "job-id", notes)}
+    top = tmp_path.name
+    prefix = f"{top}/" if f"{top}/{drawn}" in found else ""
+    assert found == {
+        f"{prefix}pay/{ZEROS}": ["jm.log", "tm.log"], f"{prefix}search/{ZEROS}": ["jm.log"], f"{prefix}a/{ZEROS}": ["a-jm.log", "a-tm.log"],
+        f"{prefix}b/{ZEROS}": ["b-jm.log"], f"{prefix}orders/{ZEROS}": ["c.log"], f"{prefix}totals/{ZEROS}": ["d.log"],
+        f"{prefix}{drawn}": ["jm.log", "tm.log"],
+    }  # fmt: skip
+    assert len(notes) == 1
+    assert notes[0].startswith(f"job id {ZEROS} is of application mode, where many jobs have one id: its files are joined within ")
+
+
+def test_an_id_that_was_not_drawn_is_of_no_one_job() -> None:
+    assert is_drawn("5f0e64a1c3d2b7980e1f2a3b4c5d6e7f")
+    assert not is_drawn(ZEROS)
+    assert not is_drawn("ffffffff8d3c52a40000000000000000"), "the hash of a cluster id"
+
+
+def test_a_directory_of_files_says_how_jobs_are_named(tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    (tmp_path / "jm.log").touch()
+    (tmp_path / "saved.tar.gz").touch()
+    assert flat_directory([str(tmp_path)]) is None, "one file may be a job"
+    (tmp_path / "tm.log").touch()
+    said = flat_directory([str(tmp_path)]) or ""
+    assert said.startswith(f"{tmp_path} holds 2 files, and each was taken for a job: --jobs-by job-id")
+    assert said.endswith(f"diag triage {tmp_path}")
+    assert flat_directory([str(tmp_path / "jm.log"), str(tmp_path / "tm.log")]) is None, "each was named"
 
 
 AT = datetime(2026, 11, 21, 9, 58, tzinfo=timezone.utc)

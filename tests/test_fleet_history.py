@@ -6,14 +6,18 @@ import io
 import json
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from types import SimpleNamespace
 
+import jsonschema
 import pandas as pd
 import pytest
 
 from analyzers.fleet.roots import compared
+from analyzers.report.fleet import OUTCOMES
 from analyzers.report.fleet_tables import JOBS, ROOTS, RUNS
+from cli.commands.schema import schema
 from cli.engine.spark import Engine
-from cli.renderers.fleet_trend import render
+from cli.renderers.fleet_trend import RootThing, render, trend_schema
 from cli.runs.fleet import FleetRun
 from cli.runs.fleet_history import baseline, save, trend
 from cli.runs.fleet_output import show_trend
@@ -76,7 +80,7 @@ def test_the_trend_counts_jobs_per_outcome_cause_and_root(saved: Path) -> None:
     assert counts["jobs"]["ill"] == [2, 10, 20]
     assert counts["causes"]["external-system"] == [1, 3, 5]
     assert counts["causes"]["poison-record"] == [0, 2, 5]
-    assert counts["roots"] == {f"address {DATABASE}": [0, 3, 5]}
+    assert counts["roots"] == {RootThing("address", DATABASE, "explains"): [0, 3, 5]}
     assert trend(saved, most=1)[1]["causes"]["poison-record"] == [5]
 
 
@@ -95,8 +99,44 @@ def test_the_trend_through_a_pipe_has_a_line_per_run(saved: Path) -> None:
     out = io.StringIO()
     assert show_trend(saved, [], Environment(out, io.StringIO())) == 0
     assert "2026-11-24T06:00:00Z\tcauses\texternal-system\t3\n" in out.getvalue()
-    with pytest.raises(UsageError, match="no format json"):
-        show_trend(saved, [("json", None)], Environment(out, io.StringIO()))
+    assert "2026-11-25T06:00:00Z\troots\taddress ledger.shop.internal:5432\t5\n" in out.getvalue()
+    with pytest.raises(UsageError, match="no format html"):
+        show_trend(saved, [("html", None)], Environment(out, io.StringIO()))
+
+
+def test_the_trend_is_json_with_a_schema(saved: Path, tmp_path: Path) -> None:
+    out = io.StringIO()
+    assert show_trend(saved, [("json", None), ("markdown", tmp_path / "trend.md")], Environment(out, io.StringIO())) == 0
+    said = json.loads(out.getvalue())
+    jsonschema.validate(said, trend_schema())
+    jsonschema.Draft202012Validator.check_schema(trend_schema())
+    assert (said["format"], said["runs"][0]) == (1, "2026-11-23T06:00:00.000Z")
+    assert said["outcomes"][0] == {"outcome": "ill", "jobs": [2, 10, 20]}
+    assert [each["outcome"] for each in said["outcomes"]] == [*OUTCOMES]
+    assert {"cause": "poison-record", "jobs": [0, 2, 5]} in said["causes"]
+    assert said["roots"] == [{"kind": "address", "value": DATABASE, "link": "explains", "jobs": [0, 3, 5]}]
+    lines = (tmp_path / "trend.md").read_text().splitlines()
+    assert lines[0] == "| jobs per run (UTC) | 2026-11-23 06:00 | 2026-11-24 06:00 | 2026-11-25 06:00 |"
+    assert "| external-system | 1 | 3 | 5 |" in lines
+
+
+def test_runs_that_do_not_fit_are_counted(saved: Path) -> None:
+    runs, counts = trend(saved)
+    eight = {kind: {what: [*many, *many, *many][:8] for what, many in own.items()} for kind, own in counts.items()}
+    assert render([*runs, *runs, *runs][:8], eight, 80).splitlines()[-1] == "4 earlier of 8 runs do not fit this width"
+    assert "do not fit" not in render(runs, counts, 80)
+
+
+def test_the_columns_of_the_history_are_documented(saved: Path) -> None:
+    out = io.StringIO()
+    schema(SimpleNamespace(obj=Environment(out, io.StringIO())), of_history=True)  # type: ignore[arg-type]  # all that it asks of a context
+    said = json.loads(out.getvalue())
+    assert list(said["tables"]) == ["runs", "jobs", "roots"]
+    for name, table in said["tables"].items():
+        assert [column["name"] for column in table["columns"]] == list(pd.read_parquet(saved / "history" / name).columns)
+        assert all(column["says"] and column["type"] for column in table["columns"])
+    with pytest.raises(UsageError, match="--fleet-history and --diff are 2 schemas"):
+        schema(SimpleNamespace(obj=Environment(out, io.StringIO())), of_history=True, of_diff=True)  # type: ignore[arg-type]
 
 
 def test_a_file_that_is_none_is_named(saved: Path, tmp_path: Path) -> None:

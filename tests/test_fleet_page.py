@@ -5,6 +5,7 @@ The screenshots are in benchmarks/out/html/.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from analyzers.report.history import Lane, Mark, Span
 from cli.renderers.fleet_page import OfPage, html, pages_of
-from cli.renderers.fleet_strip import Strip, drawn, reach, says, strip_of
+from cli.renderers.fleet_strip import Strip, drawn, not_drawn, reach, says, strip_of
 from tests import chromium
 from tests.fleet_samples import DATABASE, fleet
 from tests.report_samples import AT, JOB, incident, minutes
@@ -232,6 +233,27 @@ def test_a_strip_of_a_job_that_restarts_all_day_is_as_small_as_a_picture() -> No
     assert len(strip.spans) <= 250
     assert len(strip.marks[0][1]) <= 250
     assert strip.counts == (("failed", 5000),)
+
+
+def test_a_strip_that_is_outside_the_clock_says_so() -> None:
+    strip = strip_of([Lane("job", "j", "", (Span(AT, minutes(10), "works"),), ())])
+    assert not_drawn(strip, None) == "all of it earlier: up to 2026-11-21 09:45"
+    assert not_drawn(Strip(), None) == "no restart or checkpoint with a time"
+    report = fleet(30)
+    old = strip_of([Lane("job", "j", "", (Span(minutes(-90_000), minutes(-89_000), "works"),), ())])
+    pages = {(row.scope, row.job or ""): OfPage("", old) for row in report.jobs if not row.verdicts}
+    page = str(html(report, pages))
+    assert page.count("all of it earlier: up to 2026-09-20 14:15") == len(pages)
+    assert page.count('class="strip"') == len(report.jobs) - len(pages)
+
+
+def test_the_page_explains_its_words_and_has_ages() -> None:
+    rows = [replace(row, outcome="at-risk") if row.outcome == "undecided" else row for row in fleet(30).jobs]
+    page = html(replace(fleet(30), jobs=rows, made=AT + timedelta(days=3), roots=[]), {})
+    assert page.count("findings of a warning or more, and no verdict") == 2, "in the tile's title, and below the tiles"
+    assert "made 2026-11-24 09:35, ages count back from there" in page
+    assert "no shared root could be looked for: none of 6 ill jobs" in page
+    assert re.search(r"2026-11-21 09:\d\d</span>|2026-11-21 09:\d\d <small class=\"dim\">3d", page)
 
 
 def test_the_clock_of_a_page_reaches_back_to_nearly_all_troubles() -> None:

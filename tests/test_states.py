@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from analyzers.logs.matching.matcher import Backend, Presence, available
 from analyzers.logs.wrappings import connect_status, plain_yaml
 from analyzers.readers.log_plan import LogOptions
 from analyzers.readers.log_scan import plan, scan
@@ -217,3 +218,13 @@ $ kubectl get pods
         "$ kubectl get pods",
     ]
     assert not connect_status.has_status(text.replace("strimzi.io", "example.io").encode())
+
+
+@pytest.mark.parametrize("backend", available())
+def test_signs_are_found_by_any_back_end(backend: Backend) -> None:
+    """Also those that begin, end or hold another, at both ends of a text, and bytes that are no text."""
+    signs = [b"abc", b"ab", b"bc", b"\xff\x00", b"zz"]
+    looked_for = Presence(signs, backend)
+    assert looked_for.of(b"abc..\xff\x00") == {b"abc", b"ab", b"bc", b"\xff\x00"}
+    assert looked_for.of(b"a b c z") == frozenset()
+    assert looked_for.of(b"") == Presence([], backend).of(b"ab") == frozenset()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from analyzers.fleet.kubernetes import JobOfDump, clusters, jobs_of, read_dump
+from analyzers.fleet.roots import is_drawn
 from analyzers.readers.log_crowds import ids_in
 from analyzers.readers.object_stores import is_remote
 from analyzers.readers.opening import TROUBLES, at_most, open_file
@@ -16,6 +18,7 @@ from analyzers.readers.remote_files import files_below, is_pattern, matching, re
 from analyzers.readers.slices import Slice
 from analyzers.readers.sources import is_bundle
 from analyzers.readers.walking import Folder, walk
+from analyzers.report.durations import few
 
 JOBS_BY = ("directory", "glob", "job-id", "kubernetes")
 _HEAD = 1 << 20
@@ -55,7 +58,7 @@ def places(paths: Sequence[str], by: str = "directory", notes: list[str] | None 
     if by == "glob" or (by == "directory" and not any(_is_directory(path) and not is_bundle(path) for path in named)):
         entries = {path: (path,) for path in named}
     elif by == "job-id":
-        entries = _by_id(named)
+        entries = _by_id(named, notes if notes is not None else [])
     else:
         entries = {entry: (entry,) for path in named for entry in _entries(path)}
     top = _top(list(entries))
@@ -89,18 +92,79 @@ def _entries(path: str) -> list[str]:
     return [entry.path for entry in os.scandir(path) if not entry.name.startswith(".")]
 
 
-def _by_id(named: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Files by the first job that their beginning names; those that name none are one job by themselves."""
+def flat_directory(paths: Sequence[str]) -> str | None:
+    """That a directory of `paths` holds files of which each was taken for a job; None where none holds several. Raises `OSError`."""
+    for path in paths:
+        if not (is_remote(path) and is_pattern(path)) and _is_directory(path) and not is_bundle(path):
+            files = [entry for entry in _entries(path) if not entry.endswith(_PACKED) and not _is_directory(entry)]
+            if len(files) > 1:
+                what = f"{path} holds {len(files):,} files, and each was taken for a job"
+                return f"{what}: --jobs-by job-id joins files that name the same job; if they are of one job: diag triage {path}"
+    return None
+
+
+_PACKED = (".tar", ".tar.gz", ".tgz", ".tar.zst", ".zip")
+_CLUSTER = re.compile(rb"(?:kubernetes|high-availability)\.cluster-id(?:\s*[,:=]\s*|\s+)([\w./-]+)")
+_NAMED_JOB = re.compile(rb"[Jj]ob '?([^'\n()]{1,200}?)'? \(([0-9a-f]{32})\)")
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """What the beginning of a file says of its job: an id, and of one that was not drawn what it is called beside that."""
+
+    id: str | None = None
+    cluster: str = ""
+    name: str = ""
+
+
+def _mark(head: bytes) -> _Mark:
+    ids = sorted(each.decode() for each in ids_in(head))
+    if not ids:
+        return _Mark()
+    own = next((each for each in ids if not _is_shared(each)), ids[0])
+    if not _is_shared(own):
+        return _Mark(own)
+    cluster = _CLUSTER.search(head)
+    name = next((name for name, id_ in _NAMED_JOB.findall(head) if id_.decode() == own), b"")
+    return _Mark(own, *(each.decode("utf-8", "replace").strip("/ ").replace("/", "-") for each in (cluster[1] if cluster else b"", name)))
+
+
+def _is_shared(id_: str) -> bool:
+    """Whether it is an id of Flink that many jobs have."""
+    return _OF_FLINK.fullmatch(id_) is not None and not is_drawn(id_)
+
+
+_OF_FLINK = re.compile(r"[0-9a-f]{32}")
+
+
+def _by_id(named: Sequence[str], notes: list[str]) -> dict[str, tuple[str, ...]]:
+    """Files by the first job that their beginning names; those that name none are one job by themselves. An id that many jobs have, as all
+    have in application mode, holds within one entry of the directory, one cluster id and, where several are named, one job name."""
     found: dict[str, list[str]] = defaultdict(list)
+    shared: dict[tuple[str, str, str], list[tuple[str, _Mark]]] = defaultdict(list)
     for root in named:
-        files = _files(root)
-        for file in files:
+        for file in _files(root):
             try:
                 with open_file(file) as stream:
-                    ids = sorted(ids_in(at_most(stream, _HEAD)))
+                    mark = _mark(at_most(stream, _HEAD))
             except TROUBLES:
-                ids = []
-            found[os.path.join(root if _is_directory(root) else os.path.dirname(root), ids[0].decode() if ids else "no job")].append(file)
+                mark = _Mark()
+            top = root if _is_directory(root) else os.path.dirname(root)
+            if mark.id is None or not _is_shared(mark.id):
+                found[os.path.join(top, mark.id or "no job")].append(file)
+            else:
+                entry, _, below = _relative(file, top).partition("/")
+                shared[os.path.join(top, entry) if below else top, mark.cluster, mark.id].append((file, mark))
+    for (home, cluster, id_), files in shared.items():
+        names = {mark.name for _, mark in files if mark.name}
+        for file, mark in files:
+            found[os.path.join(home, *filter(None, (cluster, mark.name if len(names) > 1 else "", id_)))].append(file)
+    if shared:
+        ids = sorted({id_ for _, _, id_ in shared})
+        notes.append(
+            f"job id {few(ids, 2)} is of application mode, where many jobs have one id: its files are joined within one directory, "
+            "cluster id and job name only"
+        )
     return {name: tuple(files) for name, files in found.items()}
 
 

@@ -60,11 +60,12 @@ class _Spell:
 
 
 def is_drawn(job: str) -> bool:
-    """Whether `job` is an id that no other job has; in application mode many are called the same."""
-    return _DRAWN.fullmatch(job) is not None and len(set(job)) > _FEW_DIGITS
+    """Whether `job` is an id that no other job has. In application mode Flink draws none: the id is zeros, or with high availability the
+    hash of the cluster id and zeros."""
+    return _DRAWN.fullmatch(job) is not None and len(set(job)) > _FEW_DIGITS and not job.endswith(_NOT_DRAWN)
 
 
-_DRAWN, _FEW_DIGITS = re.compile(r"[0-9a-f]{32}"), 6
+_DRAWN, _FEW_DIGITS, _NOT_DRAWN = re.compile(r"[0-9a-f]{32}"), 6, "0" * 16
 
 
 def shared_roots(rows: Sequence[JobRow]) -> list[Root]:

@@ -88,6 +88,13 @@ class FleetReport:
     gone: list[dict[str, str]] = field(default_factory=list)
     """Scope, id and words of verdicts of the run before that are no more."""
     notes: list[str] = field(default_factory=list)
+    made: datetime | None = None
+    """When the run ended: ages count from there."""
+
+    @property
+    def clock(self) -> datetime | None:
+        """When it was made, or else the end of the newest evidence."""
+        return self.made or max((verdict.until for row in self.jobs for verdict in row.verdicts if verdict.until), default=None)
 
 
 def rows_of(scope: str, report: Report, names_of: Callable[[Verdict], list[Name]] = lambda verdict: []) -> list[JobRow]:
@@ -129,7 +136,7 @@ def _without_verdict(report: Report) -> tuple[str, str]:
         return "at-risk", worst.headline or worst.says
     why = doubt(report)
     if why or report.unseen:
-        return "undecided", why or report.unseen[0]
+        return "undecided", why or f"not seen: {report.unseen[0]}"
     if not report.clean:
         return "undecided", "no rule had anything to look at"
     return "clear", went_on(report) or f"nothing {'else ' * bool(report.left_out)}wrong found"
@@ -142,6 +149,7 @@ def document(report: FleetReport, plain: Any) -> dict[str, Any]:
         "tool": "diag",
         "version": report.version,
         "command": "fleet",
+        "made": report.made,
         "roots": [asdict(root) for root in report.roots],
         "jobs": [asdict(row) for row in report.jobs],
         "gone": report.gone,
@@ -178,7 +186,7 @@ def fleet_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "diag fleet, format 1",
         **thing(
-            format={"const": FORMAT}, tool=text, version=text, command={"const": "fleet"}, roots=many(root), jobs=many(row),
+            format={"const": FORMAT}, tool=text, version=text, command={"const": "fleet"}, made=time, roots=many(root), jobs=many(row),
             gone=many(thing(scope=text, id=text, says=text)), notes=many(text),
         ),
     }  # fmt: skip

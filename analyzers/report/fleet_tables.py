@@ -87,6 +87,19 @@ def fleet_rows(report: FleetReport, run: datetime | None) -> Iterator[tuple[Tabl
     )  # fmt: skip
 
 
+def history_tables() -> dict[str, Any]:
+    """What ``diag schema --fleet-history`` prints: each table, where its files are, and what its columns hold. It may only grow."""
+    tables = {
+        table.name: {
+            "says": table.says,
+            "files": f"DIR/history/{table.name}/*.parquet",
+            "columns": [{"name": column.name, "type": column.type, "says": column.says} for column in table.columns],
+        }
+        for table in (RUNS, JOBS, ROOTS)
+    }
+    return {"format": 1, "tables": tables}
+
+
 def job_rows(report: FleetReport, run: datetime | None) -> Iterator[Row]:
     """The rows of `JOBS`."""
     for job in report.jobs:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass
+from functools import cache
 
 from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
+from analyzers.logs.matching.matcher import Presence
 from analyzers.states import (
     batch_commits,
     connectors,
@@ -46,9 +48,9 @@ class Shape:
     read: Callable[[Text], Iterator[State]]
     glance: re.Pattern[bytes] | None = None
 
-    def may_be_in(self, text: bytes) -> bool:
-        """Whether a text is worth to be read for it."""
-        return any(sign in text for sign in self.signs) and (self.glance is None or self.glance.search(text) is not None)
+    def may_be_in(self, text: bytes, signs: Set[bytes]) -> bool:
+        """Whether a text, in which these of all `signs` stand, is worth to be read for it."""
+        return not signs.isdisjoint(self.signs) and (self.glance is None or self.glance.search(text) is not None)
 
 
 SHAPES = (
@@ -81,6 +83,12 @@ _UNREAD = Shape(unread_stacks.SHAPE, unread_stacks.SIGNS, unread_stacks.read, un
 """What is read where no other shape has found anything."""
 
 
+@cache
+def _signs() -> Presence:
+    """All signs in one look: one after the other they were a sixth of what reading a log takes."""
+    return Presence(sorted({sign for shape in (*SHAPES, _UNREAD) for sign in shape.signs}))
+
+
 @dataclass
 class Found:
     """The states of a text in its order, and what is left of it."""
@@ -91,13 +99,15 @@ class Found:
 
 def might_hold(text: bytes) -> bool:
     """Whether a glance at a text, or its beginning, shows that it is worth to be read for states."""
-    return any(shape.may_be_in(text) for shape in (*SHAPES, _UNREAD))
+    signs = _signs().of(text)
+    return any(shape.may_be_in(text, signs) for shape in (*SHAPES, _UNREAD))
 
 
 def states_of(data: bytes) -> Found:
     """All states in `data`."""
-    shapes = [shape for shape in SHAPES if shape.may_be_in(data)]
-    unread = _UNREAD.may_be_in(data)
+    signs = _signs().of(data)
+    shapes = [shape for shape in SHAPES if shape.may_be_in(data, signs)]
+    unread = _UNREAD.may_be_in(data, signs)
     if not shapes and not unread:
         return Found([], "")
     text = Text(data)

@@ -130,21 +130,22 @@ _PAGE = re.compile(r"(?:/index\.html|(?:/v1)?(?:/(?:overview|config|jobs|taskman
 
 def parse_address(text: str) -> Address:
     """``http://host:8081``, ``host:8081``, ``https://proxy/some/prefix/``, or the web UI's address as copied. Raises `UsageError`."""
+    shown = f"…@{text.rpartition('@')[2]}" if "@" in text else text  # before it there may be a password
     hint = "Write --flink-rest http://jobmanager:8081, with the path of a proxy if there is one."
     try:
         parts = urlsplit(text.strip() if "://" in text else f"http://{text.strip()}")
     except ValueError:  # a bracket of an IPv6 address that is not closed, and what is no address between two
-        raise UsageError(f"--flink-rest {text} is no address of a REST interface", hint) from None
+        raise UsageError(f"--flink-rest {shown} is no address of a REST interface", hint) from None
     try:
         port = parts.port
     except ValueError:
-        raise UsageError(f"--flink-rest {text}: the port is no number", hint) from None
+        raise UsageError(f"--flink-rest {shown}: the port is no number", hint) from None
     try:
         host = (parts.hostname or "").encode("idna").decode()
     except UnicodeError:  # a label that is empty or too long, bytes that are no text
         host = ""
     if parts.scheme not in ("http", "https") or not host:
-        raise UsageError(f"--flink-rest {text} is no address of a REST interface", hint)
+        raise UsageError(f"--flink-rest {shown} is no address of a REST interface", hint)
     if parts.username or parts.password:
         raise UsageError("--flink-rest holds a user name or password", "Write them into a file: --flink-rest-auth FILE.")
     secure = parts.scheme == "https"

@@ -66,7 +66,8 @@ Outputs = Annotated[
         "-o",
         "--output",
         metavar="FORMAT[=FILE]",
-        help="terminal, plain, json, html, csv, parquet, sarif, junit; repeatable: -o html=fleet.html",
+        help="terminal, plain, json, markdown, html, csv, parquet, sarif, junit; repeatable: -o html=fleet.html; "
+        "with --trend terminal, plain, json, markdown.",
     ),
 ]
 Baseline = Annotated[
@@ -81,9 +82,11 @@ Trend = Annotated[
     Path | None, typer.Option("--trend", metavar="DIR", help="Judge nothing; show jobs per cause and root over the last runs saved in DIR.")
 ]
 Job = Annotated[str | None, typer.Option("--job", metavar="NAME", help="Judge one job, by its directory, name or id; print its card.")]
-Sort = Annotated[str, typer.Option("--sort", metavar="worst|since|job|cause|state", help="Order of the rows (terminal, plain).")]
-OnlyNew = Annotated[bool, typer.Option("--only-new", help="Only jobs with a verdict that --baseline does not have (terminal, plain).")]
-GroupBy = Annotated[str | None, typer.Option("--group-by", metavar="cause|root|team", help="Rows in groups (terminal; html: teams).")]
+Sort = Annotated[str, typer.Option("--sort", metavar="worst|since|job|cause|state", help="Order of the rows (terminal, plain, markdown).")]
+OnlyNew = Annotated[bool, typer.Option("--only-new", help="Only jobs with a verdict that --baseline lacks (terminal, plain, markdown).")]
+GroupBy = Annotated[
+    str | None, typer.Option("--group-by", metavar="cause|root|team", help="Rows in groups (terminal, markdown; html: team).")
+]
 Team = Annotated[
     str, typer.Option("--team", metavar="LEVEL|REGEX", help="Whose a job is: a level of its directories, or what matches in its name.")
 ]

@@ -15,9 +15,9 @@ from analyzers.report.durations import counted
 from analyzers.report.fleet import OUTCOMES, FleetReport, JobRow, Root
 from analyzers.report.report import Report
 from cli.renderers import card
-from cli.renderers.fleet_strip import Strip, drawn, reach, strip_of
+from cli.renderers.fleet_strip import Strip, drawn, not_drawn, reach, strip_of
 from cli.renderers.fleet_table import NO_TEAM, team_of
-from cli.renderers.fleet_words import WORD, causes_of, changed, summary, thing
+from cli.renderers.fleet_words import MEANS, WORD, age, causes_of, changed, explained, no_root, summary, thing
 from cli.renderers.html import fragment
 from cli.renderers.markup import Markup, element, packed, page, text
 from cli.renderers.wording import clipped, clock, printable, when
@@ -26,6 +26,11 @@ _MOST_ROOTS = 6
 _MOST_NAMED = 24
 _SAYS = 300
 _MOST_GONE = 200
+_CHANGES = {
+    "new": "verdicts that the run before did not have",
+    "still": "verdicts that the run before had, too",
+    "gone": "verdicts of the run before that are no more",
+}
 _SIGNS = (
     ("works", "■", "completes checkpoints"), ("tries", "■", "runs and completes none"), ("down", "■", "down"),
     ("failed", "|", "restart"), ("expired", "|", "expired checkpoint"), ("since", "|", "ill since"),
@@ -62,6 +67,7 @@ def html(report: FleetReport, pages: Pages, team: str | None = None) -> str:
         [
             element("header", element("h1", text(title)), element("p", text(_about(report)), class_="meta")),
             element("div", *_tiles(report), class_="tiles"),
+            *(element("p", text(words), class_="meta") for words in explained(report)),
             *_roots(report),
             *_causes(report.jobs),
             _filters(report, team),
@@ -77,22 +83,24 @@ def html(report: FleetReport, pages: Pages, team: str | None = None) -> str:
 def _about(report: FleetReport) -> str:
     """How old the page is: a tab that was left open looks like one of today."""
     newest = max((verdict.until for row in report.jobs for verdict in row.verdicts if verdict.until), default=None)
-    until = f"evidence up to {when(newest)}; " if newest else ""
-    return f"diag {report.version} fleet; {until}all times are UTC"
+    made = f"made {when(report.made)[:16]}, ages count back from there; " if report.made else ""
+    until = f"newest evidence of an ill job {when(newest)[:16]}; " if newest else ""
+    return f"diag {report.version} fleet; {made}{until}all times are UTC"
 
 
 def _tiles(report: FleetReport) -> Iterator[Markup]:
     count = Counter(row.outcome for row in report.jobs)
     for outcome in OUTCOMES:
         if count[outcome] or outcome in ("ill", "undecided", "clear", "unread"):
-            yield _tile(count[outcome], WORD[outcome], f"tile {outcome}", outcome)
+            yield _tile(count[outcome], WORD[outcome], f"tile {outcome}", outcome, MEANS[outcome])
     for change, number in changed(report).items():
-        yield _tile(number, change, f"tile {change}", "" if change == "gone" else change)
+        yield _tile(number, change, f"tile {change}", "" if change == "gone" else change, _CHANGES[change])
 
 
-def _tile(number: int, label: str, kind: str, shows: str) -> Markup:
+def _tile(number: int, label: str, kind: str, shows: str, means: str) -> Markup:
     inner = (element("b", f"{number:,}"), " ", element("span", label))
-    return element("button", *inner, type="button", class_=kind, data_only=shows, aria_pressed="false", disabled=not (shows and number))
+    off = not (shows and number)
+    return element("button", *inner, type="button", class_=kind, data_only=shows, aria_pressed="false", disabled=off, title=means)
 
 
 def _roots(report: FleetReport) -> Iterator[Markup]:
@@ -106,6 +114,8 @@ def _roots(report: FleetReport) -> Iterator[Markup]:
                 element("details", element("summary", f"{counted(len(more), 'other', 'others')}"), *more, class_="rest") if more else None
             )
             yield element("div", *folded[:_MOST_ROOTS], rest, class_=f"roots {link}")
+        elif link == "explains" and (why := no_root(report)) is not None:
+            yield element("p", text(why), class_="meta")
 
 
 def _root(number: int, root: Root) -> Markup:
@@ -170,7 +180,7 @@ def _table(report: FleetReport, pages: Pages, team: str | None) -> Markup:
     rows = []
     for number, row in enumerate(report.jobs):
         own = pages.get((row.scope, row.job or ""), OfPage())
-        rows.append(_row(number, row, own, shown, of_root.get((row.scope, row.job), ()), team))
+        rows.append(_row(number, row, own, shown, of_root.get((row.scope, row.job), ()), team, report.clock))
     axis = element("small", text(_axis(shown))) if shown else None
     names = [("job", "job"), ("state", "state"), ("since", "since"), ("cause", "cause"), ("says", "what is wrong")]
     heads = [element("th", _sorter(key, label), scope="col", class_=f"of-{key}", aria_sort="none") for key, label in names]
@@ -189,8 +199,14 @@ def _axis(shown: tuple[datetime, datetime]) -> str:
 
 
 def _row(
-    number: int, row: JobRow, own: OfPage, shown: tuple[datetime, datetime] | None, roots: Sequence[str], team: str | None
-) -> Markup:  # fmt: skip
+    number: int,
+    row: JobRow,
+    own: OfPage,
+    shown: tuple[datetime, datetime] | None,
+    roots: Sequence[str],
+    team: str | None,
+    now: datetime | None,
+) -> Markup:
     first = row.verdicts[0] if row.verdicts else None
     cause = first.cause if first else ""
     change = "new" if any(each.change == "new" for each in row.verdicts) else first.change if first else None
@@ -204,13 +220,15 @@ def _row(
     more = element("span", f"+{len(row.verdicts) - 1}", class_="more", title="more verdicts") if len(row.verdicts) > 1 else None
     new = element("span", "new", class_="fresh") if change == "new" else None
     line = drawn(own.strip, row.since, shown) if shown else None
+    missing = None if line else element("small", text(not_drawn(own.strip, row.since)), class_="dim")
+    old = element("small", age(row.since, now), class_="dim") if row.since else None
     cells = (
         _cell("job", opened),
         _cell("state", text(row.state or "")),
-        _cell("since", when(row.since)[:16] if row.since else ""),
+        _cell("since", when(row.since)[:16] if row.since else "", *((" ", old) if old else ())),
         _cell("cause", element("span", text(cause) if first else WORD[row.outcome], class_=f"outcome {row.outcome}")),
         _cell("says", *((new, " ") if new else ()), text(clipped(row.says, _SAYS)), *((" ", more) if more else ())),
-        _cell("strip", line),
+        _cell("strip", line or missing),
     )
     return element(
         "tr",

@@ -92,6 +92,12 @@ def drawn(strip: Strip, since: datetime | None, clock: tuple[datetime, datetime]
     )  # fmt: skip
 
 
+def not_drawn(strip: Strip, since: datetime | None) -> str:
+    """Why nothing is drawn of a job."""
+    last = max(filter(None, (strip.end, since)), default=None)
+    return "no restart or checkpoint with a time" if last is None else f"all of it earlier: up to {when(last)[:16]}"
+
+
 def says(strip: Strip, since: datetime | None) -> str:
     """The same in words."""
     count = Counter(dict(strip.counts))

@@ -7,8 +7,10 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
+from functools import partial
 from itertools import groupby
+from textwrap import wrap
 
 from rich.cells import cell_len, set_cell_size
 from rich.console import Console
@@ -16,18 +18,20 @@ from rich.text import Text
 
 from analyzers.report.durations import counted
 from analyzers.report.fleet import OUTCOMES, FleetReport, JobRow, Root
-from cli.renderers.fleet_words import WORD, called, causes_of, gone_words, summary, thing
+from cli.renderers.fleet_words import WORD, age, called, causes_of, explained, gone_words, no_root, short, summary, thing
 from cli.renderers.wording import clipped, printable
 
 LEAST_WIDTH = 80
-_WIDE = 110
-"""Columns from which a job is one line; below that what is wrong stands under it."""
+_WIDE, _AGED = 130, 100
+"""Columns from which a job is one line, below that what is wrong stands under it; and from which there is room for its age."""
 _MOST_ROWS = 60
 _BAR = 20
 _STYLES = {"ill": "bold red", "at-risk": "yellow", "unread": "yellow", "undecided": "yellow", "clear": "green"}
 _MOST_ROOTS = 10
-_LONG_AGO = timedelta(days=300)
+_MOST_WHY = 400
+"""Characters of why a job could not be read: what to do stands at their end."""
 Segment = tuple[str, str]
+_AGE = 6
 Clock = Callable[[datetime | None], str]
 
 SORTS: dict[str, Callable[[JobRow], object]] = {
@@ -85,26 +89,47 @@ def render(report: FleetReport, width: int = 120, view: View | None = None, *, c
 
 
 def _lines(report: FleetReport, width: int, view: View) -> Iterator[Sequence[Segment]]:
-    yield [(summary(report), "bold")]
-    short = _clock(report)
-    yield from _roots(report.roots, width, short)
-    yield from _causes(report.jobs, short)
-    rows = _grouped(report, view.of(report.jobs), view)
-    shown = rows if view.whole else [row for row in rows if row.outcome != "clear"][:_MOST_ROWS]
+    yield from _wrapped(summary(report), width, "bold")
+    for words in explained(report):
+        yield from _wrapped(words, width, "dim", "  ")
+    clock = partial(short, now=report.clock)
+    yield from _roots(report.roots, width, clock)
+    if (why := no_root(report)) is not None:
+        yield []
+        yield from _wrapped(why, width, "dim")
+    yield from _causes(report.jobs, clock)
+    rows = grouped(report, view.of(report.jobs), view)
+    shown, left = cut(rows, view)
     if shown:
-        yield from _table(report, shown, width, view, short)
-    more = Counter("well" if row.outcome == "clear" else "more" for row in rows)
-    more.subtract("well" if row.outcome == "clear" else "more" for row in shown)
-    left = " and ".join(f"{number:,} {kind}" for kind in ("more", "well") if (number := more[kind]))
+        yield from _table(report, shown, width, view, clock)
     if left:
         yield []
-        yield [(f"{left}: -v lists them; -o html=fleet.html has all of them, to sort and to filter", "dim")]
+        yield from _wrapped(f"{left}: -v lists them; -o html=fleet.html has all of them, to sort and to filter", width, "dim")
     for each in report.gone if not report.gone else [None, *report.gone]:
         yield [] if each is None else [("gone  ", "green"), (gone_words(each), "")]
-    yield from ([(f"note: {printable(note)}", "dim")] for note in report.notes)
+    for note in report.notes:
+        yield from _wrapped(f"note: {printable(note)}", width, "dim")
 
 
-def _roots(roots: Sequence[Root], width: int, short: Clock) -> Iterator[Sequence[Segment]]:
+def _wrapped(words: str, width: int, style: str, indent: str = "") -> Iterator[Sequence[Segment]]:
+    """All of it: what a line is too short for goes below it."""
+    yield from ([(line, style)] for line in _lines_of(words, width, indent, f"{indent}  "))
+
+
+def _lines_of(words: str, width: int, first: str = "", further: str = "") -> list[str]:
+    """Broken between words: a name with hyphens is copied as one."""
+    return wrap(words, width, initial_indent=first, subsequent_indent=further, break_on_hyphens=False)
+
+
+def cut(rows: Sequence[JobRow], view: View) -> tuple[Sequence[JobRow], str]:
+    """The rows that fit a screen or a ticket, and how many do not: ``340 more and 600 well``, or nothing."""
+    shown = rows if view.whole else [row for row in rows if row.outcome != "clear"][:_MOST_ROWS]
+    more = Counter("well" if row.outcome == "clear" else "more" for row in rows)
+    more.subtract("well" if row.outcome == "clear" else "more" for row in shown)
+    return shown, " and ".join(f"{number:,} {kind}" for kind in ("more", "well") if (number := more[kind]))
+
+
+def _roots(roots: Sequence[Root], width: int, clock: Clock) -> Iterator[Sequence[Segment]]:
     for title, own in (
         ("SHARED ROOTS", [root for root in roots if root.link == "explains"]),
         ("IN COMMON (A HINT, NO PROOF)", [root for root in roots if root.link != "explains"]),
@@ -114,7 +139,7 @@ def _roots(roots: Sequence[Root], width: int, short: Clock) -> Iterator[Sequence
             yield [(title, "dim")]
         for root in own[:_MOST_ROOTS]:
             yield [(f"{len(root.jobs):>5} ", "bold"), (thing(root), "bold"), (f"  {causes_of(root)}", "")]
-            since = f"      since {short(root.since)}: " if root.since else "      "
+            since = f"      since {clock(root.since)}: " if root.since else "      "
             names = list(dict.fromkeys(printable(scope) for scope, _ in root.jobs))
             named, left = [*names], ""
             while len(named) > 1 and cell_len(f"{since}{', '.join(named)}{left}") > width:
@@ -125,7 +150,7 @@ def _roots(roots: Sequence[Root], width: int, short: Clock) -> Iterator[Sequence
             yield [(f"      and {counted(len(own) - _MOST_ROOTS, 'other thing', 'others')}: -o html=fleet.html", "dim")]
 
 
-def _causes(rows: Sequence[JobRow], short: Clock) -> Iterator[Sequence[Segment]]:
+def _causes(rows: Sequence[JobRow], clock: Clock) -> Iterator[Sequence[Segment]]:
     by_cause: dict[str, list[JobRow]] = {}
     for row in rows:
         if row.verdicts:
@@ -139,62 +164,51 @@ def _causes(rows: Sequence[JobRow], short: Clock) -> Iterator[Sequence[Segment]]
         bar = "█" * max(1, round(len(own) / most * _BAR))
         since = min((row.since for row in own if row.since), default=None)
         new = sum(any(verdict.change == "new" for verdict in row.verdicts) for row in own)
-        words = "  ".join(filter(None, (f"since {short(since)}" if since else "", f"{new} new" if new else "")))
+        words = "  ".join(filter(None, (f"since {clock(since)}" if since else "", f"{new} new" if new else "")))
         yield [(f"{len(own):>5} {cause.ljust(widest)}  ", ""), (bar.ljust(_BAR), "red"), (f"  {words}", "dim")]
 
 
-def _clock(report: FleetReport) -> Clock:
-    """Times to the minute; of those that are long before the newest the day, with its year."""
-    newest = max((verdict.until for row in report.jobs for verdict in row.verdicts if verdict.until), default=None)
-
-    def short(at: datetime | None) -> str:
-        if at is None:
-            return ""
-        at = at.astimezone(timezone.utc)
-        return at.strftime("%Y-%m-%d" if newest is not None and newest - at > _LONG_AGO else "%m-%d %H:%M")
-
-    return short
-
-
-def _group_of(report: FleetReport, view: View) -> Callable[[JobRow], str]:
+def group_of(report: FleetReport, view: View) -> Callable[[JobRow], str]:
     of_root = {job: thing(root) for root in reversed(report.roots) for job in root.jobs}
     groups: dict[str | None, Callable[[JobRow], str]] = {
         "team": lambda row: team_of(row, view.team),
         "root": lambda row: of_root.get((row.scope, row.job), NO_ROOT),
-        "cause": _cause,
+        "cause": cause_of,
     }
     return groups.get(view.group_by, lambda row: "")
 
 
-def _grouped(report: FleetReport, rows: Sequence[JobRow], view: View) -> list[JobRow]:
+def grouped(report: FleetReport, rows: Sequence[JobRow], view: View) -> list[JobRow]:
     """The groups of most jobs first; those of none are last."""
-    of = _group_of(report, view)
+    of = group_of(report, view)
     sizes = Counter(map(of, rows))
     order = {group: place for place, group in enumerate(sorted(sizes, key=lambda each: (each in (NO_ROOT, NO_TEAM), -sizes[each], each)))}
     return sorted(rows, key=lambda row: order[of(row)])
 
 
-def _cause(row: JobRow) -> str:
+def cause_of(row: JobRow) -> str:
     return row.verdicts[0].cause if row.verdicts else WORD[row.outcome]
 
 
-def _table(report: FleetReport, rows: Sequence[JobRow], width: int, view: View, short: Clock) -> Iterator[Sequence[Segment]]:
+def _table(report: FleetReport, rows: Sequence[JobRow], width: int, view: View, clock: Clock) -> Iterator[Sequence[Segment]]:
     compared = any(verdict.change for row in report.jobs for verdict in row.verdicts)
     several = Counter(row.scope for row in rows)
     names = [called(row, alone=several[row.scope] == 1) for row in rows]
     state = max(5, *(cell_len(row.state or "") for row in rows))
-    cause = max(5, *(cell_len(_cause(row)) for row in rows))
+    cause = max(5, *(cell_len(cause_of(row)) for row in rows))
     state, change, since = min(state, 12), 4 if compared else 0, 11
-    taken = state + since + cause + (change + 2 if change else 0) + 3 * 2
     wide = width >= _WIDE
+    old = _AGE if width >= _AGED and any(row.since for row in rows) else 0
+    taken = state + since + cause + (change + 2 if change else 0) + (old + 2 if old else 0) + 3 * 2
     job = max(12, min(max(map(cell_len, names)), (width - taken) * 2 // 5 if wide else width - taken))
-    columns = [job, *([change] if change else []), state, since, cause]
-    titles = ["JOB", *(["CHG"] if change else []), "STATE", "SINCE (UTC)", "CAUSE", *(["WHAT IS WRONG"] if wide else [])]
+    columns = [job, *([change] if change else []), state, since, *([old] if old else []), cause]
+    titles = ["JOB", *(["CHG"] if change else []), "STATE", "SINCE (UTC)", *(["AGE"] if old else []), "CAUSE"]
+    titles += ["WHAT IS WRONG"] if wide else []
     room = width - (sum(columns) + 2 * len(columns)) if wide else width - 4
     yield []
     yield [(_cells(columns, titles), "dim")]
     named = dict(zip(map(id, rows), names, strict=True))
-    of = _group_of(report, view)
+    of = group_of(report, view)
     sizes = Counter(map(of, view.of(report.jobs)))
     for group, own in groupby(rows, of):
         if group:
@@ -203,12 +217,17 @@ def _table(report: FleetReport, rows: Sequence[JobRow], width: int, view: View, 
             style = _STYLES[row.outcome]
             new = "new" if any(verdict.change == "new" for verdict in row.verdicts) else ""
             more = f" (+{len(row.verdicts) - 1})" if len(row.verdicts) > 1 else ""
-            says = _cut(row.says, room - len(more)) + more
-            front = [_name(row, named[id(row)], job), *([new] if change else []), row.state or "", short(row.since), _cause(row)]
+            says = clipped_words(row.says, room - len(more)) + more
+            below: list[str] = []
+            if row.outcome == "unread" and len(row.says) > room:
+                says, below = "", _lines_of(clipped(row.says, _MOST_WHY), width - 4)
+            elif not wide:
+                says, below = "", [says]
+            front = [_name(row, named[id(row)], job), *([new] if change else []), row.state or "", clock(row.since)]
+            front += [*([age(row.since, report.clock)] if old else []), cause_of(row)]
             cells = [set_cell_size(clipped(cell, size), size) for cell, size in zip(front, columns, strict=True)]
-            yield [("  ".join(cells[:-1]) + "  ", ""), (cells[-1], style), (f"  {says}" if wide else "", "")]
-            if not wide:
-                yield [(f"    {says}", "dim")]
+            yield [("  ".join(cells[:-1]) + "  ", ""), (cells[-1], style), (f"  {says}" if says else "", "")]
+            yield from ([(f"    {line}", "dim")] for line in below)
 
 
 def _cells(columns: Sequence[int], cells: Sequence[str]) -> str:
@@ -224,7 +243,7 @@ def _name(row: JobRow, name: str, most: int) -> str:
     return name
 
 
-def _cut(words: str, most: int) -> str:
+def clipped_words(words: str, most: int) -> str:
     """`words` on one line, cut behind a word."""
     said = printable(words)
     if len(said) <= most:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from analyzers.report.report import Report
 from analyzers.report.without_secrets import without_secrets
 from cli.options.shared import RunOptions
 from cli.runs.evidence import hiding
-from cli.runs.fleet_evidence import ASKED, Gathering
+from cli.runs.fleet_evidence import NO_FILES, Gathering
 from cli.runs.fleet_tick import tick
 from cli.runs.left_out import left_out
 from cli.runs.waiting import waited
@@ -96,12 +96,13 @@ def run(
 
     Raises `UsageError` and `CannotLook`.
     """
-    from analyzers.fleet.places import places
+    from analyzers.fleet.places import flat_directory, places
 
     _check(options)
     notes: list[str] = []
     try:
         found = [*(places(paths, by, notes) if paths else ()), *asked]
+        flat = flat_directory(paths) if by == "directory" else None
     except FileNotFoundError as error:
         raise UsageError(f"no such file or directory: {error}", "Name directories of jobs, or patterns that match some.") from error
     except ValueError as error:
@@ -119,7 +120,9 @@ def run(
         found = [replace(place, scope=hidden[place.scope]) for place in found]
         called = frozenset({hidden[job]} if job in hidden else hide.job(job)) if job is not None else called
         notes = hide.texts(notes)
-    progress(f"{counted(len(found), 'job')}, {sum(place.size for place in found) / 1e6:,.1f} MB; starting Spark")
+        flat = hide.texts([flat])[0] if flat else None
+    size = sum(place.size for place in found)
+    progress(f"{counted(len(found), 'job')}{f', {size / 1e6:,.1f} MB' if size else ''}; starting Spark")
     judge = partial(
         _judged,
         found,
@@ -138,7 +141,10 @@ def run(
         every = judge(engine, progress=progress)
     if job is not None:
         return FleetRun(FleetReport(version, []), whole=[one["whole"] for one in every if "whole" in one])
-    return _together(every, version, before, [*notes, *left_out(options, [code for one in every for code in one["left_out"]])])
+    together = _together(every, version, before, [*notes, *left_out(options, [code for one in every for code in one["left_out"]])])
+    if flat is not None and not _apart(together.report.jobs):
+        together.report.notes.append(flat)
+    return together
 
 
 def _check(options: RunOptions) -> None:
@@ -205,7 +211,7 @@ def _judged(
         if not engine.is_local:
             from cli.engine.executors import check_executors
 
-            check_executors(engine.context(), [path for place in found for path in place.paths if not path.startswith(ASKED)])
+            check_executors(engine.context(), [path for place in found for path in place.paths if not path.startswith(NO_FILES)])
         judging = partial(judge_fleet, version=version, choice=choice, read=read, ended=engine.ended, progress=progress, watch=meter)
         return wait(lambda: list(judging(found, session, gather, shown, find=find)))
 
@@ -239,7 +245,7 @@ def _together(every: Sequence[dict[str, Any]], version: str, before: Mapping[str
         found.pages.update(
             {(row.scope, row.job or ""): one["pages"][row.job or ""] for row in one["rows"] if (row.job or "") in one["pages"]}
         )
-    report = found.report = FleetReport(version, in_order(rows), notes=notes)
+    report = found.report = FleetReport(version, in_order(rows), notes=notes, made=datetime.now(timezone.utc))
     report.roots = shared_roots(report.jobs)
     report.notes += _apart(report.jobs)
     if before is not None:

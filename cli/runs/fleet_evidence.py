@@ -23,13 +23,17 @@ from cli.shell.exits import CannotLook, UsageError
 
 ASKED = "flink-rest:"
 """How the path of a place begins that is the address of a JobManager."""
+REFUSED = "flink-rest-refused:"
+"""How the path of a place begins that nothing is asked of: why follows."""
+NO_FILES = (ASKED, REFUSED)
 _BESIDE_RAW = re.compile(r"raw|\..*|.*\.(?:json|md)", re.DOTALL)
 PACKED = (".tar.gz", ".tgz", ".tar.zst")
 """How the name of an archive ends that may hold a bundle."""
 
 
 def job_managers(file: Path) -> list[Place]:
-    """A place for each address that `file` lists, one in a line; # begins a comment. Raises `UsageError`."""
+    """A place for each address that `file` lists, one in a line; # begins a comment. A line that is no address is a place that cannot be
+    read. Raises `UsageError` where the file cannot be, or no line of it is an address."""
     from analyzers.bundle.small_files import small_file
 
     try:
@@ -37,10 +41,23 @@ def job_managers(file: Path) -> list[Place]:
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise UsageError(f"cannot read --flink-rest-file {file}: {why}", "Give a text file with one address in a line.") from error
-    addresses = dict.fromkeys(address for line in text.splitlines() if (address := line.partition("#")[0].strip()))
-    for address in addresses:
-        flink_collector(address)  # what cannot be understood is said before anything is asked
-    return [Place(address, (f"{ASKED}{address}",), 0) for address in addresses]
+    found: dict[str, Place] = {}
+    refused: list[UsageError] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        address = line.partition("#")[0].strip()
+        if not address:
+            continue
+        try:
+            flink_collector(address)  # what cannot be understood is known before anything is asked
+            found[address] = Place(address, (f"{ASKED}{address}",), 0)
+        except UsageError as error:
+            place = f"{file.name}:{number}"
+            hint = (error.hint or "").replace("--flink-rest http", "http")
+            refused.append(UsageError(error.message.replace("--flink-rest", f"line {number} of {file}"), hint))
+            found[place] = Place(place, (f"{REFUSED}{refused[-1].message}, so it was not asked. {hint}",), 0)
+    if refused and len(refused) == len(found):
+        raise UsageError(f"--flink-rest-file: no line is an address that can be asked: {refused[0].message}", refused[0].hint)
+    return list(found.values())
 
 
 @dataclass(frozen=True)
@@ -65,6 +82,8 @@ class Gathering:
             tick(self.counter)
 
     def _gathered(self, paths: Sequence[str], logs: bool, names: Mapping[str, str]) -> Evidence:
+        if paths and paths[0].startswith(REFUSED):
+            raise CannotLook(paths[0].removeprefix(REFUSED))
         if paths and paths[0].startswith(ASKED):
             return flink_collector(paths[0].removeprefix(ASKED), login=self.login, timeout_seconds=self.timeout_seconds)()
         return (

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from analyzers.budget import BUDGET
 from analyzers.bundle.small_files import small_file
-from analyzers.report.fleet import FleetReport
+from analyzers.report.fleet import OUTCOMES, FleetReport
 from analyzers.report.fleet_tables import JOBS, ROOTS, RUNS, fleet_rows, job_rows
+from cli.renderers.fleet_trend import RootThing, Trend
 from cli.renderers.tables import as_parquet, findings_table
 from cli.shell.exits import CannotLook, UsageError
 from cli.shell.output import write_files
@@ -95,23 +96,23 @@ def save(found: FleetRun, directory: Path, now: datetime | None = None) -> None:
     )
 
 
-def trend(directory: Path, most: int = _NEWEST_RUNS) -> tuple[list[datetime], dict[str, dict[str, list[int]]]]:
+def trend(directory: Path, most: int = _NEWEST_RUNS) -> tuple[list[datetime], Trend]:
     """The newest runs, oldest first; and by kind (outcomes, causes, roots) how many jobs had each in these runs. Raises `UsageError`."""
     names = sorted(each.name for each in (directory / HISTORY / RUNS.name).glob("*.parquet"))[-most:]
     if not names:
         raise UsageError(f"--trend: there are no runs in {directory}", "Name the directory of an earlier --save.")
     runs: list[datetime] = []
-    counts: dict[str, dict[str, Counter[int]]] = {kind: defaultdict(Counter) for kind in ("jobs", "causes", "roots")}
+    counts: dict[str, dict[Hashable, Counter[int]]] = {kind: defaultdict(Counter) for kind in ("jobs", "causes", "roots")}
     for place, name in enumerate(names):
         (run,) = _read(directory, RUNS, name)
         runs.append(run["run"])
-        for outcome in ("ill", "at_risk", "unread", "undecided", "clear"):
-            counts["jobs"][outcome][place] += run[outcome] or 0
+        for outcome in OUTCOMES:
+            counts["jobs"][outcome][place] += run[outcome.replace("-", "_")] or 0
         by_job = {(row["scope"], row["job"]): row["cause"] for row in reversed(_read(directory, JOBS, name)) if row["cause"]}
         for cause in by_job.values():
             counts["causes"][cause][place] += 1
         for row in _read(directory, ROOTS, name):
-            counts["roots"][f"{row['kind']} {row['value']}" + ("" if row["link"] == "explains" else " (in common)")][place] += 1
+            counts["roots"][RootThing(row["kind"], row["value"], row["link"])][place] += 1
     return runs, {kind: {what: [many[place] for place in range(len(runs))] for what, many in own.items()} for kind, own in counts.items()}
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli.renderers import fleet, fleet_page, fleet_table, fleet_trend, junit, results, sarif
+from cli.renderers import fleet, fleet_markdown, fleet_page, fleet_table, fleet_trend, junit, results, sarif
 from cli.renderers.fleet_table import View
 from cli.renderers.tables import as_csv, as_parquet
 from cli.runs.fleet import FleetRun
@@ -16,13 +17,15 @@ from cli.shell.environment import WIDEST
 from cli.shell.exits import CannotLook, ExitCode, UsageError
 from cli.shell.output import emit as emit_report
 from cli.shell.output import write_file
+from cli.version import version
 
 if TYPE_CHECKING:
     from cli.options.shared import RunOptions
     from cli.shell.environment import Environment
 
 _MOST_NAMED = 8
-FORMATS = ("terminal", "plain", "json", "html", "csv", "parquet", "sarif", "junit")
+FORMATS = ("terminal", "plain", "json", "markdown", "html", "csv", "parquet", "sarif", "junit")
+TREND_FORMATS = ("terminal", "plain", "json", "markdown")
 Wanted = list[tuple[str, Path | None]]
 
 
@@ -76,9 +79,19 @@ def _text(found: FleetRun, form: str, width: int, view: View | None = None, *, f
         return junit.jobs(found.report, fail_on)
     if form == "csv":
         return as_csv(jobs_table(found.report))
+    if form == "markdown":
+        return fleet_markdown.render(found.report, view)
     if form == "terminal":
         return fleet_table.render(found.report, width, view, colour=colour)
     return fleet.as_json(found.report) if form == "json" else fleet.plain(found.report, view.of(found.report.jobs))
+
+
+def _trend_as(form: str, runs: Sequence[datetime], counts: fleet_trend.Trend, width: int) -> str:
+    if form == "json":
+        return fleet_trend.as_json(runs, counts, version())
+    if form == "markdown":
+        return fleet_markdown.trend(runs, counts)
+    return fleet_trend.plain(runs, counts) if form == "plain" else fleet_trend.render(runs, counts, width)
 
 
 def view_of(sort: str, group_by: str | None, team: str, *, only_new: bool, compared: bool, whole: bool) -> View:
@@ -102,7 +115,7 @@ def view_of(sort: str, group_by: str | None, team: str, *, only_new: bool, compa
 def emit_job(found: FleetRun, job: str, options: RunOptions, environment: Environment) -> int:
     """The report of the one job that is called `job`; its exit code. Raises `CannotLook` where none or several are."""
     if not found.whole:
-        raise CannotLook(f"no job is called {job}.", "The first column of diag fleet, and -o plain, have the names.")
+        raise CannotLook(f"no job is called {job}.", "diag fleet -o plain has the directory, id and name of each: name one of these.")
     if len(found.whole) > 1:
         states = {row["scope"] for report in found.whole for row in report.job_state}
         scopes = sorted(states | {verdict.scope for report in found.whole for verdict in report.verdicts})
@@ -115,13 +128,16 @@ def emit_job(found: FleetRun, job: str, options: RunOptions, environment: Enviro
 
 def show_trend(directory: Path, wanted: Wanted, environment: Environment) -> int:
     """How many jobs were ill of what over the last runs. Raises `UsageError`, and `CannotLook` for a file that cannot be written."""
+    unknown = next((form for form, _ in wanted if form not in TREND_FORMATS), None)
+    if unknown is not None:
+        raise UsageError(
+            f"--trend has no format {unknown}", f"Choose from {', '.join(TREND_FORMATS)}; the tables are Parquet: {directory / HISTORY}"
+        )
     runs, counts = trend(directory)
     for form, path in wanted or [("terminal" if environment.stdout_is_tty else "plain", None)]:
-        if form not in ("terminal", "plain"):
-            raise UsageError(f"--trend has no format {form}", f"The tables are Parquet: {directory / HISTORY}")
-        text = fleet_trend.plain(runs, counts) if form == "plain" else fleet_trend.render(runs, counts, environment.columns)
         if path is None:
-            environment.write(text)
+            environment.write(_trend_as(form, runs, counts, environment.columns))
         else:
-            write_file(path, text)
+            write_file(path, _trend_as(form, runs, counts, WIDEST))
+            environment.say(f"{form} trend written to {path}")
     return ExitCode.CLEAN

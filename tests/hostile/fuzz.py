@@ -400,13 +400,16 @@ def _shapes() -> dict[str, Target]:
     """A target for each reader of a shape, with the texts that it may find something in: they are few among all."""
     from analyzers.states.recognise import SHAPES
 
+    def may_be(shape: Any, data: bytes) -> bool:
+        return bool(shape.may_be_in(data, {sign for sign in shape.signs if sign in data}))
+
     def seeds(shape: Any) -> list[bytes]:
-        return [data for data in _state_texts() if shape.may_be_in(data) and next(shape.read(Text(data)), None) is not None]
+        return [data for data in _state_texts() if may_be(shape, data) and next(shape.read(Text(data)), None) is not None]
 
     def read(shape: Any, data: bytes) -> None:
         from analyzers.readers.state_texts import StateText, state_rows
 
-        if shape.may_be_in(data):
+        if may_be(shape, data):
             _fit(state_rows([StateText("a", list(shape.read(Text(data))))], ""))
 
     return {

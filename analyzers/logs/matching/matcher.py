@@ -105,6 +105,33 @@ class Matcher:
         return scan
 
 
+class Presence:
+    """Which of `literals` (distinct, not empty) stand in a text at all; where they stand costs nothing."""
+
+    def __init__(self, literals: Sequence[bytes], backend: Backend | None = None) -> None:
+        self.literals = tuple(literals)
+        self._database = None
+        if (backend or available()[0]) == "hyperscan" and self.literals:
+            import hyperscan
+
+            count = len(self.literals)
+            self._database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+            flags = [hyperscan.HS_FLAG_SINGLEMATCH] * count
+            self._database.compile(expressions=list(self.literals), ids=list(range(count)), elements=count, flags=flags, literal=True)
+
+    def of(self, text: bytes) -> frozenset[bytes]:
+        """Those of `literals` that stand in `text`."""
+        if self._database is None or not text:
+            return frozenset(literal for literal in self.literals if literal in text)
+        found: set[bytes] = set()
+
+        def hit(number: int, _start: int, _end: int, _flags: int, _context: object) -> None:
+            found.add(self.literals[number])
+
+        self._database.scan(text, match_event_handler=hit)
+        return frozenset(found)
+
+
 _SEEN = 8  # last bytes of a literal, by which Hyperscan finds the places that it looks at more closely
 _LEAST = 12
 _BETWEEN = frozenset(b" .:=$/('\"")
