@@ -25,6 +25,8 @@ SLOW, MANY = 2.0, 10_000
 Place = tuple[str, str, int, int]
 _AT_END, _FAR_BEHIND = 100, 1_000
 """Records: a partition that is read to its end, and one that is not."""
+_APART = 100
+"""Times the lag of all others, busy as they are: a partition that is so far behind is not read as they are."""
 _LOOKS = 3
 """Two moments of a job that commits at its checkpoints may be just after one and just before the next."""
 _LONGEST = 900_000  # ms: transaction.max.timeout.ms of a broker
@@ -132,13 +134,12 @@ def _reason(
 
 
 def _uneven(look: Sequence[Row]) -> list[list[Row]]:
-    """The partitions, the largest lag first, that are far behind where most of the others are read to their ends."""
+    """The partitions, the largest lag first, that are far behind where most of the others are read to their ends, or nearly so."""
     known = sorted((row for row in look if row["lag_records"] is not None), key=lambda row: -row["lag_records"])
     for number in range(1, len(known) // 2 + 1):
-        rest = known[number]["lag_records"] if number < len(known) else 0
-        if rest <= _AT_END:
-            far = known[:number]
-            return [[row] for row in far] if far[-1]["lag_records"] >= max(_FAR_BEHIND, _AT_END * FAR) else []
+        rest, least = known[number]["lag_records"] if number < len(known) else 0, known[number - 1]["lag_records"]
+        if least >= max(_FAR_BEHIND, _APART * rest) or rest <= _AT_END:
+            return [[row] for row in known[:number]] if least >= _FAR_BEHIND else []
     return []
 
 
