@@ -20,8 +20,8 @@ _BEHIND = (
         "transaction": f"{{named}} of group {{group}} stands at {{committed}} {_OVER}: there begins a transaction of producer {{producer}}"
         "[[, {transactional_id}]] that is still open on the leader[[ ({ended})]][[; that producer last wrote at {written_at} UTC]]; a "
         "reader of committed records reads no further than this last stable offset, lag {lag_records}",
-        "uneven": "{named} of group {group} lag(s) far behind: lag {last_lag}, while its other partitions are read nearly to their ends[[ (owner "
-        "{client} on {host})]]",
+        "uneven": "{named} of group {group} lag(s) far behind: lag {last_lag}, while its other partitions are read nearly to their ends[["
+        " (owner {client} on {host})]]",
         "behind": f"{_BEHIND}, on {{named}}",
         "throttled": f"{_BEHIND}; a quota of the brokers delays the answers to its client by up to {{throttled_ms}} ms each",
         "group-stands": f"All partitions of group {{group}} that have something to read stand still {_OVER} although it has {{members}} "
