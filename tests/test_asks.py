@@ -42,6 +42,7 @@ SAID = {
     "Rule tmp-cleanup: lifecycle expired and deleted 4102 objects": "deleted",
     "Ignoring compaction request because compaction is disabled": "switched-off",
     "/lib64/libc.so.6: version `GLIBC_2.28' not found": "native-library",
+    "/tmp/libzstd-jni-1.so: failed to map segment from shared object: Operation not permitted": "noexec",
     "No backend alive.": "nobody-alive",
     'invalidating obsolete replication slot "dbz" because its LSN exceeds the limit': "slot",
     "server promoted to leader: received promote request": "failover",
