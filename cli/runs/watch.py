@@ -84,7 +84,7 @@ class Watch:
     failures: int = 0
     last: openmetrics.LastLook | None = None
     _engine: Engine | None = None
-    _said: set[str] = field(default_factory=set)
+    _trouble: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._patient = PatientSources(self.watched.every, self.clock, self.draw)
@@ -172,9 +172,9 @@ class Watch:
         complete = look.side.incomplete is None and look.side.is_judged
         self.last = openmetrics.LastLook(at, self.clock() - began, complete)
         if not complete:
-            self._say_once(f"this look did not see all: {look.side.incomplete or 'no rule judged'}")
+            self._say_once("look", f"this look did not see all: {look.side.incomplete or 'no rule judged'}")
         else:
-            self._said.clear()
+            self._trouble.pop("look", None)
         self._say_where_it_stands(look, at, first=first)
         fail_on = self.watched.options.fail_on
         worst = max((item.severity.rank for item in self.state.items if item.is_open), default=-1)
@@ -185,12 +185,13 @@ class Watch:
     def _unseen(self, why: str, at: float, began: float) -> int:
         self.failures += 1
         self.last = openmetrics.LastLook(at, self.clock() - began, complete=False)
-        self._say_once(f"could not look: {why}")
+        self._say_once("look", f"could not look: {why}")
         return ExitCode.CANNOT_LOOK
 
-    def _say_once(self, words: str) -> None:
-        if words not in self._said:
-            self._said.add(words)
+    def _say_once(self, of: str, words: str) -> None:
+        """A trouble of one kind, until it is over or another."""
+        if self._trouble.get(of) != words:
+            self._trouble[of] = words
             self.environment.complain(f"diag: {words}")
 
     def _say_where_it_stands(self, look: Look, at: float, *, first: bool) -> None:
@@ -298,8 +299,9 @@ class Watch:
     def _save_state(self) -> None:
         try:
             self.file.save(self.state)
+            self._trouble.pop("state", None)
         except CannotLook as error:
-            self._say_once(str(error))
+            self._say_once("state", str(error))
 
     def _finish(self) -> None:
         if self.watched.metrics is None or self.last is None:
@@ -313,7 +315,7 @@ class Watch:
                 self.watched.metrics.chmod(_READABLE)
         except (CannotLook, OSError) as error:
             why = error.message if isinstance(error, CannotLook) else error.strerror
-            self._say_once(f"-o openmetrics: {why}")
+            self._say_once("metrics", f"-o openmetrics: {why}")
 
     def _wait(self, began: float) -> None:
         """Until the next look; a receiver whose pause is over before that is tried again meanwhile."""

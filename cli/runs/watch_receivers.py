@@ -162,6 +162,8 @@ class Webhook:
                 "POST", self._url, body=body, headers=self._headers, retries=False, redirect=False, preload_content=False,
                 timeout=urllib3.Timeout(total=self._seconds),
             )  # fmt: skip
+        except urllib3.exceptions.NewConnectionError as error:  # in some versions one of those that timed out
+            return Undelivered(f"it cannot be reached: {_reason(error)}")
         except urllib3.exceptions.TimeoutError:
             return Undelivered(f"it gave no answer within {self._seconds:g} s")
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
