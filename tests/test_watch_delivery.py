@@ -15,6 +15,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 
 from analyzers.report.finding import Finding, Severity
@@ -461,6 +462,13 @@ def test_the_json_document() -> None:
         "command": "watch",
         "dropped": 3,
     }
+    schema = alerts.watch_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(body, schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**body, "messages": [{**body["messages"][0], "change": "better"}]}, schema)
+    assert json.loads(diag("schema", "--watch")[1]) == schema
+    assert diag("schema", "--watch", "--diff")[0] == 2
     (one,) = body["messages"]
     assert set(one) == {
         "id", "change", "at", "finding", "code", "severity", "was_severity", "was", "job", "cause", "reason", "subject", "since",

@@ -18,6 +18,7 @@ def schema(
     context: typer.Context,
     of_fleet: Annotated[bool, typer.Option("--fleet", help="The schema of `diag fleet -o json`.")] = False,
     of_diff: Annotated[bool, typer.Option("--diff", help="The schema of `diag diff -o json`.")] = False,
+    of_watch: Annotated[bool, typer.Option("--watch", help="The schema of what `diag watch` sends as JSON.")] = False,
 ) -> None:
     """Print the JSON Schema (2020-12) of `-o json`.
 
@@ -33,9 +34,12 @@ def schema(
     from analyzers.comparison.difference import difference_schema
     from analyzers.report.fleet import fleet_schema
     from analyzers.report.schema import report_schema
+    from cli.renderers.alerts import watch_schema
 
     environment: Environment = context.obj or Environment.real()
-    if of_fleet and of_diff:
-        raise UsageError("--fleet and --diff are two schemas", "Ask for one of them.")
-    wanted = fleet_schema() if of_fleet else difference_schema() if of_diff else report_schema()
+    named = {"--fleet": of_fleet, "--diff": of_diff, "--watch": of_watch}
+    if sum(named.values()) > 1:
+        raise UsageError(f"{' and '.join(name for name, asked in named.items() if asked)} are several schemas", "Ask for one of them.")
+    schemas = ((of_fleet, fleet_schema), (of_diff, difference_schema), (of_watch, watch_schema))
+    wanted = next((made() for asked, made in schemas if asked), None) or report_schema()
     environment.write(json.dumps(wanted, indent=2, ensure_ascii=False) + "\n")

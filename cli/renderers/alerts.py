@@ -9,6 +9,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from analyzers.report.durations import span
+from analyzers.report.finding import Severity
 from analyzers.watching.state import Item, Message
 from cli.renderers.wording import printable, subject_words
 
@@ -55,6 +56,30 @@ def _message(message: Message) -> dict[str, Any]:
         "bundle": message.bundle,
         "still": list(message.still),
     }
+
+
+def watch_schema() -> dict[str, Any]:
+    """The schema (draft 2020-12) of `document`. Keys may be added, never changed or removed."""
+    text, maybe, number = {"type": "string"}, {"type": ["string", "null"]}, {"type": "integer", "minimum": 0}
+
+    def thing(**keys: Any) -> dict[str, Any]:
+        return {"type": "object", "properties": keys, "required": list(keys)}
+
+    def many(of: Any) -> dict[str, Any]:
+        return {"type": "array", "items": of}
+
+    severity = {"enum": [each.value for each in Severity]}
+    place = thing(file=maybe, line={"type": ["integer", "null"]}, at=maybe, text=maybe)
+    message = thing(
+        id=text, change={"enum": list(_MARK)}, at=text, finding=text, code=text, severity=severity,
+        was_severity={"enum": [*severity["enum"], None]}, was=maybe, job=maybe, cause=maybe, reason=maybe, subject={"type": "object"},
+        since=maybe, opened_at=maybe, headline=text, says=text, steps=many(text), evidence=many(place), bundle=maybe, still=many(text),
+    )  # fmt: skip
+    whole = thing(
+        format={"const": FORMAT}, tool={"const": "diag"}, version=text, command={"const": "watch"}, at=text, messages=many(message),
+        dropped=number,
+    )  # fmt: skip
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "diag watch, format 1", **whole}
 
 
 def headline(message: Message) -> str:
