@@ -185,7 +185,7 @@ def alertmanager(messages: Sequence[Message], items: Iterable[Item], *, at: str,
         ends = message.at if message.change == "healed" else until
         add(_labels(message.labels, message.finding["severity"]), message.finding, since, ends, more)
     for item in items:
-        if item.said and (item.is_open or not any(each.key == item.key and each.change == "healed" for each in messages)):
+        if item.said:
             more = {"bundle": item.bundle} if item.bundle else {}
             add(_labels(item.labels, item.severity.value), item.document, item.opened_at or at, until, more)
     return list(alerts.values())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from pathlib import Path
@@ -29,7 +30,7 @@ from cli.runs.watch_receivers import Delivery, Screen, Undelivered
 from cli.runs.watch_receivers import Receiver as Recipient
 from cli.runs.watch_sources import PatientSources
 from cli.runs.watch_state import StateFile
-from cli.shell.exits import CannotLook, ExitCode, UsageError
+from cli.shell.exits import CannotLook, DiagError, ExitCode, UsageError
 from cli.shell.output import exit_code, write_file
 from cli.shell.signals import postponed
 
@@ -89,21 +90,21 @@ class Watch:
     def __post_init__(self) -> None:
         self._patient = PatientSources(self.watched.every, self.clock, self.draw)
         self._looks_here = 0
+        self._held = ExitStack()
+        self._held.callback(self.file.close)
 
     def once(self) -> int:
         """One look, and one attempt to deliver what is due; the exit code."""
-        try:
+        with self._held:
             self._begin()
             code = self._one()
             self._deliver()
             self._finish()
             return code
-        finally:
-            self._close()
 
     def run(self, most_looks: int | None = None) -> None:
         """Looks until it is stopped (or so often). Raises what stops it, and what the first look cannot do without."""
-        try:
+        with self._held:
             self._begin()
             while True:
                 began = self.clock()
@@ -113,8 +114,6 @@ class Watch:
                 if most_looks is not None and self._looks_here >= most_looks:
                     return
                 self._wait(began)
-        finally:
-            self._close()
 
     def _begin(self) -> None:
         self.state = self.file.load()
@@ -139,11 +138,6 @@ class Watch:
             codes = ", ".join(sorted({item.document["code"] for item in left}))
             self.environment.say(f"left out by the options, and so forgotten: {codes}")
 
-    def _close(self) -> None:
-        self.file.close()
-        if self._engine is not None:
-            self._engine.stop()
-
     # ---- a look ---------------------------------------------------------------------------------------------------------------
 
     def _one(self, *, first: bool = True) -> int:
@@ -158,6 +152,11 @@ class Watch:
             return self._unseen("what is watched cannot be read as it is named", at, began)
         except CannotLook as error:
             return self._unseen(str(error), at, began)
+        except Exception as error:
+            if first:
+                raise
+            words = (str(error).splitlines() or [""])[0]  # the next look may see something else
+            return self._unseen(f"this is a defect in diag: {type(error).__name__}: {words}", at, began)
         self.failures = 0
         code = exit_code(look.report, "never")
         done = step(self.state, look.side, now=self.clock(), at=_iso(at), policy=self.watched.policy)
@@ -207,24 +206,31 @@ class Watch:
     def _look(self) -> Look:
         if self._engine is not None and (why := self._engine.ended()) is not None:
             self.environment.complain(f"diag: {why}; it is started again")
+            self._held.pop_all()  # of one that has ended nothing is left for a next command
+            self._held.callback(self.file.close)
             self._engine.stop()
             self._engine = None
         if self._engine is None:
             self._engine = self.start()
+            self._held.enter_context(self._engine)
             self._engine.prepare_session()
         options = self.watched.options
         quiet = self.state.looks > 0 and self._looks_here > 1
         progress = self.environment.detail if quiet else self.environment.say
         collectors = [self._patient.around(each) for each in self.watched.live.collectors()]
-        found = gathered(self.watched.paths, options, self._engine, None, collectors, progress)
-        if found.stop is not None:  # half a look would heal what the other half has
-            raise found.stop
         try:
+            found = gathered(self.watched.paths, options, self._engine, None, collectors, progress)
+            if found.stop is not None:  # half a look would heal what the other half has
+                raise found.stop
             report = judged(found, options, self._engine, command="watch", version=self.version, own=False)
         except Interrupted as early:
             raise early.stop from None
-        except ConnectionError as error:
-            raise CannotLook(f"{self._engine.ended() or 'Spark does not answer'}.", "It is started again for the next look.") from error
+        except DiagError:
+            raise
+        except Exception as error:
+            if (why := self._engine.ended()) is None:
+                raise
+            raise CannotLook(f"{why}.", "It is started again for the next look.") from error
         return Look(report, side_of_run("this look", report, found), found)
 
     def _save_bundle(self, done: Step, look: Look, at: float) -> None:
@@ -282,7 +288,7 @@ class Watch:
             if self.environment.stdout_closed and all(isinstance(each, Screen) for each in self.recipients):
                 raise BrokenPipeError from error  # there is no one left to send anything to
             seconds = outbox.failed(waits, self.clock(), self.draw, error.pause)
-            again = f"again in {seconds:.0f} s, or with the next look"
+            again = f"tried again in {seconds:.0f} s at the earliest"
             self.environment.complain(f"diag: {to.name}: {error.why}; {counted(len(waits.waiting), 'message')} waiting, {again}")
             self._save_state()
             return False
