@@ -668,7 +668,7 @@ def test_metrics_keep_the_rules_of_the_format_whatever_a_job_is_called(tmp_path:
         ([".", "--exec", " "], "--exec names no command"),
         ([".", "--exec", "a", "--exec", "a"], "one receiver is named twice"),
         (["/no/such/place"], "no such file or directory: /no/such/place"),
-        ([".", "--least", "never"], "--least never would send nothing"),
+        ([".", "--least", "never"], "'never' is not one of 'info', 'warning', 'critical'"),
     ],
 )
 def test_wrong_usage(arguments: list[str], says: str) -> None:

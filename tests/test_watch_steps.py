@@ -40,7 +40,8 @@ def look(*findings: Finding, **values: Any) -> Side:
 
 
 ILL, WELL = look(BROKER), look()
-UNREAD = look(sources=[Source("kafka-9", "kafka", "failed", "refused")])
+UNREAD_SOURCES = [Source("kafka-9", "kafka", "failed", "refused")]
+UNREAD = look(sources=UNREAD_SOURCES)
 
 
 class Played:
@@ -179,12 +180,24 @@ def test_ids_attempts_and_times_make_no_new_finding() -> None:
     assert Played()(ILL, again, ILL, again) == ["opened BRK101"]
 
 
-def test_there_is_room_for_so_many_and_what_is_left_out_is_counted() -> None:
-    crowd = look(*(finding("CKP104", subject={"partition": number}) for number in range(MOST_ITEMS + 3)))
+def crowd(number: int, start: int = 0) -> list[Finding]:
+    return [finding("CKP104", subject={"partition": each}) for each in range(start, start + number)]
+
+
+def test_there_is_room_for_so_many_and_what_is_left_out_is_said_once() -> None:
     played = Played()
-    played(crowd)
+    full = look(*crowd(MOST_ITEMS + 3))
+    assert played.one(full).remarks == ["500 findings are remembered, and there is no room for 3 more: these are not reported"]
     assert len(played.state.items) == MOST_ITEMS
-    assert played.state.left_out == 3
+    assert played.one(full).remarks == []
+
+
+def test_what_was_seen_once_and_can_be_seen_no_more_makes_room() -> None:
+    played = Played()
+    played(look(*crowd(MOST_ITEMS)), UNREAD)
+    assert played.one(look(*crowd(2, start=MOST_ITEMS), sources=UNREAD_SOURCES)).remarks == []
+    assert len(played.state.items) == MOST_ITEMS
+    assert played(look(*crowd(2, start=MOST_ITEMS), sources=UNREAD_SOURCES)) == ["opened CKP104"] * 2
 
 
 # ---- messages on their way --------------------------------------------------------------------------------------------------------

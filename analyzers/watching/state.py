@@ -89,7 +89,7 @@ class State:
     number: int = 0
     looks: int = 0
     left_out: int = 0
-    """Findings that were not remembered, as there was no room."""
+    """Findings of the last look for which there was no room."""
     drawn: str = ""
     """What ids of messages begin with: drawn once for each state file."""
 

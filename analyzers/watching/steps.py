@@ -44,12 +44,15 @@ def step(state: State, look: Side, *, now: float, at: str, policy: Policy) -> St
     """
     done = Step()
     state.looks += 1
+    had_room, state.left_out = not state.left_out, 0
     latest: dict[str, Sighting] = {}
     for sighting in sightings(state.items, look, policy.least):
         item = sighting.item or _remembered(state, sighting, look)
         if item is not None:
             latest[item.key] = sighting
             _note(item, sighting, look, at=at, policy=policy, remarks=done.remarks)
+    if state.left_out and had_room:
+        done.remarks.append(f"{MOST_ITEMS} findings are remembered, and there is no room for {state.left_out} more: these are not reported")
     for item in state.items:
         change = _due(item, latest.get(item.key), now=now, policy=policy)
         if change is not None:
@@ -64,8 +67,11 @@ def _remembered(state: State, sighting: Sighting, look: Side) -> Item | None:
     document = sighting.document
     assert document is not None
     if len(state.items) >= MOST_ITEMS:
-        state.left_out += 1
-        return None
+        stale = next((item for item in state.items if item.unseen is not None and not (item.is_open or item.said)), None)
+        if stale is None:
+            state.left_out += 1
+            return None
+        state.items.remove(stale)  # seen once, in what no look shows any more
     state.number += 1
     names = {row["job"]: row["name"] for row in jobs_of(look)}
     name = names.get(document.get("job") or "")
@@ -142,7 +148,7 @@ def _is_quiet(item: Item, now: float, policy: Policy) -> bool:
 
 def _is_worth_keeping(item: Item, now: float, policy: Policy) -> bool:
     """What was closed is known until its hour is over: it may be back by then."""
-    return item.is_open or item.said or item.seen > 0 or item.unseen is not None or _is_quiet(item, now, policy)
+    return item.is_open or item.said or item.seen > 0 or _is_quiet(item, now, policy)
 
 
 def _beside_others(message: Message, items: Iterable[Item]) -> Message:

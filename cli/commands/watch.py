@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -65,7 +66,17 @@ SaveDir = Annotated[
     Path | None,
     typer.Option("--save-dir", metavar="DIR", help="Save a bundle there when a finding opens: 20 at most, and 1 GiB; the oldest go."),
 ]
-Severe = Annotated[FailOn, typer.Option("--least", help="The least severity that is a change.")]
+
+
+class Least(str, Enum):
+    """From which severity on a finding is a change."""
+
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
+
+
+Severe = Annotated[Least, typer.Option("--least", help="The least severity that is a change.")]
 OpensAfter = Annotated[int, typer.Option("--opens-after", metavar="LOOKS", min=1, max=100, help="Looks in a row that show it.")]
 HealsAfter = Annotated[
     int, typer.Option("--heals-after", metavar="LOOKS", min=1, max=100, help="Looks in a row that could see it and do not show it.")
@@ -97,7 +108,7 @@ def watch(
     webhook_format: WebhookFormat = "json",
     command: Exec = None,
     save_dir: SaveDir = None,
-    least: Severe = FailOn.WARNING,
+    least: Severe = Least.WARNING,
     opens_after: OpensAfter = 2,
     heals_after: HealsAfter = 3,
     outputs: Outputs = None,

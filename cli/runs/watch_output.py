@@ -87,9 +87,7 @@ def watching(
     version: str,
     start: Callable[[], Engine],
 ) -> Watch:
-    """A watch that is about to begin. Raises `CannotLook` where its files cannot be had, `UsageError` for a severity that is none."""
-    if least == "never":
-        raise UsageError("--least never would send nothing", "Choose info, warning or critical.")
+    """A watch that is about to begin. Raises `CannotLook` where its files cannot be had."""
     if save_dir is not None:
         watch_bundles.directory(save_dir)
     policy = Policy(opens_after, heals_after, least=Severity(least))
