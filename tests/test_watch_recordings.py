@@ -1,4 +1,7 @@
-"""`diag watch` over recordings that grow, on a fake clock: a job that is well is never a message, one that falls ill is exactly its own."""
+"""`diag watch` over recordings that grow, on a fake clock: a job that is well is never a message, one that falls ill is exactly its own.
+
+Where a rule finds more or less than before, `data/watch_messages.json` changes with it, and says from which look on people hear of it.
+"""
 
 from __future__ import annotations
 
