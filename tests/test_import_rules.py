@@ -34,6 +34,7 @@ STAGES = (
     "analyzers.causal",
     "analyzers.diagnosis",
     "analyzers.comparison",
+    "analyzers.watching",
     "analyzers.fleet",
     "cli.renderers",
     "cli.shell",

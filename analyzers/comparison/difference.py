@@ -148,7 +148,7 @@ def document(found: Difference, plain: Callable[[Any], Any]) -> dict[str, Any]:
 
 def _finding(each: FindingChange) -> dict[str, Any]:
     said = asdict(each)
-    del said["members"]
+    del said["members"], said["earlier"]
     return said
 
 

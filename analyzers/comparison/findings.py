@@ -68,6 +68,8 @@ class FindingChange:
     """The first line that shows it."""
     members: tuple[int, ...] = field(default=(), repr=False)
     """Places of its findings in the later document."""
+    earlier: tuple[int, ...] = field(default=(), repr=False)
+    """Places of its findings in the earlier document."""
 
     @property
     def counts_as_new(self) -> bool:
@@ -138,11 +140,11 @@ def _only_after(rows: Sequence[tuple[int, Document]], before: Side) -> FindingCh
 
 
 def _only_before(rows: Sequence[tuple[int, Document]], before: Side, after: Side, *, names: bool) -> FindingChange:
-    counts = (len(rows), 0)
+    counts, places = (len(rows), 0), tuple(number for number, _ in rows)
     why = _unseen(rows, before, after, names=names)
     if why is None:
-        return _change("gone", rows, counts=counts)
-    return _change("unknown", rows, because=why, only_in="A", counts=counts)
+        return _change("gone", rows, counts=counts, earlier=places)
+    return _change("unknown", rows, because=why, only_in="A", counts=counts, earlier=places)
 
 
 def _unseen(rows: Sequence[tuple[int, Document]], before: Side, after: Side, *, names: bool) -> str | None:
@@ -185,8 +187,8 @@ def _both(
         *(["it is over now"] if _is_over(now) and not _is_over(was) else []),
         *([f"it was about {about}"] if about else []),
     ]
-    members = tuple(number for number, _ in new)
-    return _change("worse" if worse else "still", new, was="; ".join(clauses) or None, counts=(len(old), len(new)), members=members)
+    places = {"members": tuple(number for number, _ in new), "earlier": tuple(number for number, _ in old)}
+    return _change("worse" if worse else "still", new, was="; ".join(clauses) or None, counts=(len(old), len(new)), **places)
 
 
 def _about(key: Key) -> str:

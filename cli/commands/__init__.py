@@ -9,6 +9,7 @@ import typer
 
 _IN_HELP = (
     "triage",
+    "watch",
     "fleet",
     "diff",
     "broker_health",

@@ -20,6 +20,7 @@ def schema(
     of_trend: Annotated[bool, typer.Option("--fleet-trend", help="The schema of `diag fleet --trend -o json`.")] = False,
     of_history: Annotated[bool, typer.Option("--fleet-history", help="The tables that `diag fleet --save` adds to.")] = False,
     of_diff: Annotated[bool, typer.Option("--diff", help="The schema of `diag diff -o json`.")] = False,
+    of_watch: Annotated[bool, typer.Option("--watch", help="The schema of what `diag watch` sends as JSON.")] = False,
 ) -> None:
     """Print the JSON Schema (2020-12) of `-o json`; with --fleet-history the columns of Parquet tables, with types and meanings.
 
@@ -37,6 +38,7 @@ def schema(
     from analyzers.report.fleet import fleet_schema
     from analyzers.report.fleet_tables import history_tables
     from analyzers.report.schema import report_schema
+    from cli.renderers.alerts import watch_schema
     from cli.renderers.fleet_trend import trend_schema
 
     environment: Environment = context.obj or Environment.real()
@@ -45,6 +47,7 @@ def schema(
         "--fleet-trend": (of_trend, trend_schema),
         "--fleet-history": (of_history, history_tables),
         "--diff": (of_diff, difference_schema),
+        "--watch": (of_watch, watch_schema),
     }
     chosen = [name for name, (wanted, _) in asked.items() if wanted]
     if len(chosen) > 1:

@@ -284,9 +284,16 @@ def reported(options: RunOptions, found: Evidence) -> Evidence:
 
 
 def judged(
-    found: Evidence, options: RunOptions, engine: Engine, *, command: str, version: str, rules: Iterable[Rule] | None = None
+    found: Evidence,
+    options: RunOptions,
+    engine: Engine,
+    *,
+    command: str,
+    version: str,
+    rules: Iterable[Rule] | None = None,
+    own: bool = True,
 ) -> Report:
-    """The report of those of `rules` (None: all there are) that `options` choose.
+    """The report of those of `rules` (None: all there are) that `options` choose. Without `own` the rows of `found` stay as they are.
 
     Raises `Interrupted` with the report where the reading was stopped.
     """
@@ -306,7 +313,7 @@ def judged(
         notes=found.notes,
         rules=rules,
         ended=engine.ended,
-        own=True,  # they are saved by now, where that was asked for
+        own=own,  # they are saved by now, where that was asked for
     )
     report.notes.extend(left_out(options, report.left_out))
     if found.stop is not None:

@@ -1,0 +1,224 @@
+"""Messages of `diag watch` as its receivers want them: a line, JSON of our own, blocks of Slack, alerts of Alertmanager (API v2)."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+from analyzers.report.durations import span
+from analyzers.report.finding import Severity
+from analyzers.watching.state import Item, Message
+from cli.renderers.wording import printable, subject_words
+
+FORMAT = 1
+_SLACK_TEXT, _SLACK_HEADER, _SLACK_BLOCKS = 2_900, 140, 48
+_MARK = {"opened": "🔴", "worse": "🔺", "healed": "🟢"}
+_MOST_LABEL, _MOST_ANNOTATION = 200, 2_000
+
+
+def document(messages: Sequence[Message], dropped: int, *, version: str, at: str) -> dict[str, Any]:
+    """What ``--webhook-format json``, ``--exec`` and ``-o json`` get; keys are only ever added."""
+    return {
+        "format": FORMAT,
+        "tool": "diag",
+        "version": version,
+        "command": "watch",
+        "at": at,
+        "messages": [_message(each) for each in messages],
+        "dropped": dropped,
+    }
+
+
+def _message(message: Message) -> dict[str, Any]:
+    finding = message.finding
+    return {
+        "id": message.id,
+        "change": message.change,
+        "at": message.at,
+        "finding": message.key,
+        "code": finding["code"],
+        "severity": finding["severity"],
+        "was_severity": message.was_severity,
+        "was": message.was,
+        "job": message.job,
+        "cause": finding.get("cause"),
+        "reason": finding.get("reason"),
+        "subject": finding["subject"],
+        "since": finding.get("since"),
+        "opened_at": message.opened_at,
+        "headline": headline(message),
+        "says": finding["says"],
+        "steps": finding.get("steps") or [],
+        "evidence": finding.get("evidence") or [],
+        "bundle": message.bundle,
+        "still": list(message.still),
+    }
+
+
+def watch_schema() -> dict[str, Any]:
+    """The schema (draft 2020-12) of `document`. Keys may be added, never changed or removed."""
+    text, maybe, number = {"type": "string"}, {"type": ["string", "null"]}, {"type": "integer", "minimum": 0}
+
+    def thing(**keys: Any) -> dict[str, Any]:
+        return {"type": "object", "properties": keys, "required": list(keys)}
+
+    def many(of: Any) -> dict[str, Any]:
+        return {"type": "array", "items": of}
+
+    severity = {"enum": [each.value for each in Severity]}
+    place = thing(file=maybe, line={"type": ["integer", "null"]}, at=maybe, text=maybe)
+    message = thing(
+        id=text, change={"enum": list(_MARK)}, at=text, finding=text, code=text, severity=severity,
+        was_severity={"enum": [*severity["enum"], None]}, was=maybe, job=maybe, cause=maybe, reason=maybe, subject={"type": "object"},
+        since=maybe, opened_at=maybe, headline=text, says=text, steps=many(text), evidence=many(place), bundle=maybe, still=many(text),
+    )  # fmt: skip
+    whole = thing(
+        format={"const": FORMAT}, tool={"const": "diag"}, version=text, command={"const": "watch"}, at=text, messages=many(message),
+        dropped=number,
+    )  # fmt: skip
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "diag watch, format 1", **whole}
+
+
+def headline(message: Message) -> str:
+    """What is, or was, broken, in one line."""
+    return " ".join(str(message.finding.get("headline") or message.finding["says"]).split())
+
+
+def remark(message: Message) -> str:
+    """What is to be known of the change, beside its headline; empty where there is nothing."""
+    if message.change == "healed":
+        words = [message.was or "not seen any more", *([f"the job still has {', '.join(message.still)}"] if message.still else [])]
+        opened, now = moment(message.opened_at), moment(message.at)
+        if opened is not None and now is not None and now > opened:
+            words.append(f"{span(now - opened)} after it opened")
+        return "; ".join(words)
+    if message.change == "worse":
+        return message.was or (f"it was {message.was_severity}" if message.was_severity else "")
+    return f"evidence in {message.bundle}" if message.bundle else ""
+
+
+def line(message: Message) -> str:
+    """One line for people."""
+    where = ", ".join(subject_words(message.finding["subject"]))
+    about = " · ".join(printable(part) for part in (message.job or "", where) if part)
+    more = f" ({printable(remark(message))})" if remark(message) else ""
+    at = message.at[:19].replace("T", " ")
+    head = f"{at}Z {message.change:<6} {message.finding['severity']:<8} {message.finding['code']}"
+    return f"{head}  {about + ': ' if about else ''}{printable(headline(message))}{more}\n"
+
+
+def plain(message: Message) -> str:
+    """The same for a pipe: time, change, severity, code, job, subject, headline, remark, id, apart by tabs."""
+    finding = message.finding
+    where = ", ".join(subject_words(finding["subject"]))
+    cells = (message.at, message.change, finding["severity"], finding["code"], message.job, where, headline(message), remark(message))
+    return "\t".join(printable(str(cell or "")).replace("\t", " ") for cell in (*cells, message.id)) + "\n"
+
+
+def slack(messages: Sequence[Message], dropped: int) -> dict[str, Any]:
+    """Body of an incoming webhook of Slack: a header and a section for each, and the text that notifications show."""
+    blocks: list[dict[str, Any]] = []
+    for message in messages:
+        if len(blocks) + 2 > _SLACK_BLOCKS:
+            break
+        finding = message.finding
+        title = f"{_MARK.get(message.change, '')} {message.change}: {finding['code']} {message.job or ''}".strip()
+        blocks.append({"type": "header", "text": {"type": "plain_text", "text": _clipped(title, _SLACK_HEADER)}})
+        blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": _clipped("\n".join(_slack_lines(message)), _SLACK_TEXT)}})
+    if dropped:
+        blocks.append({"type": "context", "elements": [{"type": "mrkdwn", "text": _were_dropped(dropped)}]})
+    heads = [f"{each.change}: {each.finding['code']} {headline(each)}" for each in messages]
+    return {"text": _clipped(_escaped("; ".join(heads) or _were_dropped(dropped)), _SLACK_TEXT), "blocks": blocks}
+
+
+def _were_dropped(dropped: int) -> str:
+    return f"{dropped} earlier messages were dropped: this webhook did not take them in time"
+
+
+def _slack_lines(message: Message) -> Iterable[str]:
+    finding = message.finding
+    yield f"*{_escaped(headline(message))}* ({finding['severity']})"
+    if remark(message):
+        yield _escaped(remark(message))
+    if message.change == "healed":
+        return
+    for number, each in enumerate(finding.get("steps") or [], 1):
+        yield f"{number}. {_escaped(each)}"
+    for place in (finding.get("evidence") or [])[:1]:
+        words = " ".join(str(place.get("text") or "").split())[:300]
+        yield f"`{_escaped(words).replace('`', chr(39))}`" if words else ""
+
+
+def _escaped(text: str) -> str:
+    """As Slack wants its three control characters; words of a log make no links and mention no one."""
+    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _clipped(text: str, most: int) -> str:
+    """At most so many characters, and no half of an escaped one at the end."""
+    return text if len(text) <= most else f"{re.sub(r'&[a-z]{0,4}$', '', text[: most - 1])}…"
+
+
+def alertmanager(messages: Sequence[Message], items: Iterable[Item], *, at: str, lasts: timedelta) -> list[dict[str, Any]]:
+    """Body of ``POST /api/v2/alerts``: what healed ends now, what is there, as the protocol wants it, is sent again each time, and ends by
+    itself `lasts` after `at` unless that goes on. Labels are what an alert is known by, so one that got worse is two: the old one ends."""
+    until = _time((moment(at) or datetime.now(timezone.utc)) + lasts)
+    alerts: dict[tuple[tuple[str, str], ...], dict[str, Any]] = {}
+
+    def add(labels: dict[str, str], finding: Any, since: str, ends: str, more: dict[str, str]) -> None:
+        alerts[tuple(sorted(labels.items()))] = {
+            "labels": labels,
+            "annotations": {**_annotations(finding), **more},
+            "startsAt": since,
+            "endsAt": ends,
+        }
+
+    for message in messages:
+        since = message.opened_at or message.at
+        remarks = "" if message.change == "opened" else remark(message)
+        more = {key: value for key, value in (("remark", remarks), ("bundle", message.bundle or "")) if value}
+        if message.was_severity and message.change == "worse":
+            add(_labels(message.labels, message.was_severity), message.finding, since, message.at, more)
+        ends = message.at if message.change == "healed" else until
+        add(_labels(message.labels, message.finding["severity"]), message.finding, since, ends, more)
+    for item in items:
+        if item.said:
+            more = {"bundle": item.bundle} if item.bundle else {}
+            add(_labels(item.labels, item.severity.value), item.document, item.opened_at or at, until, more)
+    return list(alerts.values())
+
+
+def _labels(labels: Any, severity: str) -> dict[str, str]:
+    found = {key: str(value)[:_MOST_LABEL] for key, value in labels.items()}
+    return {"alertname": "StreamingJobIll", **found, "severity": severity}
+
+
+def _annotations(finding: Any) -> dict[str, str]:
+    said = {
+        "summary": finding.get("headline") or finding["says"],
+        "description": finding["says"],
+        "steps": "\n".join(f"{number}. {each}" for number, each in enumerate(finding.get("steps") or [], 1)),
+        "subject": ", ".join(subject_words(finding["subject"])),
+        "since": finding.get("since") or "",
+    }
+    return {key: str(value)[:_MOST_ANNOTATION] for key, value in said.items() if value}
+
+
+def moment(text: str | None) -> datetime | None:
+    """A time as messages have it."""
+    try:
+        return None if text is None else datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return None
+
+
+def _time(at: datetime) -> str:
+    return f"{at.astimezone(timezone.utc):%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03d}Z"
+
+
+def encoded(body: Any) -> bytes:
+    """`body` as JSON, always valid UTF-8."""
+    return json.dumps(body, ensure_ascii=False).encode("utf-8", "backslashreplace")

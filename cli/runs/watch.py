@@ -1,0 +1,341 @@
+"""One job looked at again and again on one engine: what opened, got worse or healed goes to whoever asked for it."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from analyzers.comparison.sides import Side
+from analyzers.report.durations import counted
+from analyzers.report.finding import Severity
+from analyzers.report.report import Report
+from analyzers.report.without_secrets import without_secrets
+from analyzers.watching import outbox
+from analyzers.watching.state import Item, Message, Receiver, State
+from analyzers.watching.steps import Policy, Step, step
+from cli.options.shared import RunOptions
+from cli.renderers import openmetrics
+from cli.runs import watch_bundles
+from cli.runs.evidence import Interrupted, judged
+from cli.runs.gathering import gathered
+from cli.runs.live_sources import LiveSources
+from cli.runs.looks import side_of_run
+from cli.runs.watch_receivers import Delivery, Screen, Undelivered
+from cli.runs.watch_receivers import Receiver as Recipient
+from cli.runs.watch_sources import PatientSources
+from cli.runs.watch_state import StateFile
+from cli.shell.exits import CannotLook, DiagError, ExitCode, UsageError
+from cli.shell.output import exit_code, write_file
+from cli.shell.signals import postponed
+
+if TYPE_CHECKING:
+    from analyzers.tables.evidence import Evidence
+    from cli.engine.spark import Engine
+    from cli.shell.environment import Environment
+
+_LEAST_PAUSE_SECONDS = 1.0
+_LONGEST_PAUSE_SECONDS = 600.0
+_READABLE = 0o644
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What is looked at, how often (seconds), and what counts as a change; `metrics`: the file of OpenMetrics."""
+
+    paths: Sequence[str]
+    live: LiveSources
+    options: RunOptions
+    every: float
+    policy: Policy = field(default_factory=Policy)
+    save_dir: Path | None = None
+    metrics: Path | None = None
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one look found."""
+
+    report: Report
+    side: Side
+    evidence: Evidence
+
+
+@dataclass
+class Watch:
+    """A watch that runs. `clock` never jumps; `wall` is seconds since 1970; tests give others, and a `look` of their own."""
+
+    watched: Watched
+    recipients: Sequence[Recipient]
+    file: StateFile
+    environment: Environment
+    version: str
+    start: Callable[[], Engine]
+    clock: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+    draw: Callable[[], float] = random.random
+    look: Callable[[], Look] | None = None
+    state: State = field(default_factory=State)
+    failures: int = 0
+    last: openmetrics.LastLook | None = None
+    _engine: Engine | None = None
+    _trouble: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._patient = PatientSources(self.watched.every, self.clock, self.draw)
+        self._looks_here = 0
+        self._held = ExitStack()
+        self._held.callback(self.file.close)
+
+    def once(self) -> int:
+        """One look, and one attempt to deliver what is due; the exit code."""
+        with self._held:
+            self._begin()
+            code = self._one()
+            self._deliver()
+            self._finish()
+            return code
+
+    def run(self, most_looks: int | None = None) -> None:
+        """Looks until it is stopped (or so often). Raises what stops it, and what the first look cannot do without."""
+        with self._held:
+            self._begin()
+            while True:
+                began = self.clock()
+                self._one(first=self._looks_here == 0)
+                self._deliver()
+                self._finish()
+                if most_looks is not None and self._looks_here >= most_looks:
+                    return
+                self._wait(began)
+
+    def _begin(self) -> None:
+        self.state = self.file.load()
+        for words in self.file.remarks:
+            self.environment.complain(f"diag: {words}")
+        self._drop_left_out()
+        dropped = outbox.leave(self.state, [each.key for each in self.recipients])
+        if dropped:
+            self.environment.complain(f"diag: {counted(dropped, 'message')} for receivers that are named no more were dropped")
+        for each in self.recipients:
+            self.state.receivers.setdefault(each.key, Receiver())
+
+    def _drop_left_out(self) -> None:
+        """What --only or --ignore leave out now is no longer looked for: it can neither heal nor stay open."""
+        from cli.runs.looks import chosen
+
+        remembered = Side("", {"findings": [{**item.document, "key": item.key} for item in self.state.items]})
+        keeps = {each["key"] for each in chosen(remembered, self.watched.options.keeps)[0].document["findings"]}
+        left = [item for item in self.state.items if item.key not in keeps or not self.watched.options.runs(item.document["code"])]
+        if left:
+            self.state.items = [item for item in self.state.items if item not in left]
+            codes = ", ".join(sorted({item.document["code"] for item in left}))
+            self.environment.say(f"left out by the options, and so forgotten: {codes}")
+
+    # ---- a look ---------------------------------------------------------------------------------------------------------------
+
+    def _one(self, *, first: bool = True) -> int:
+        """One look and what it changes; the exit code that it means. A look that fails changes nothing."""
+        began, at = self.clock(), self.wall()
+        self._looks_here += 1
+        try:
+            look = (self.look or self._look)()
+        except UsageError:
+            if first:
+                raise
+            return self._unseen("what is watched cannot be read as it is named", at, began)
+        except CannotLook as error:
+            return self._unseen(str(error), at, began)
+        except Exception as error:
+            if first:
+                raise
+            words = (str(error).splitlines() or [""])[0]  # the next look may see something else
+            return self._unseen(f"this is a defect in diag: {type(error).__name__}: {words}", at, began)
+        self.failures = 0
+        code = exit_code(look.report, "never")
+        done = step(self.state, look.side, now=self.clock(), at=_iso(at), policy=self.watched.policy)
+        self._save_bundle(done, look, at)
+        outbox.put(self.state, [each.key for each in self.recipients], done.messages)
+        self._save_state()  # whoever is stopped before this has not looked
+        for words in done.remarks:
+            self.environment.say(words)
+        for screen in self.recipients:
+            if isinstance(screen, Screen) and screen.form == "terminal":
+                screen.cards.update(self._cards(done.messages, look.report))
+        complete = look.side.incomplete is None and look.side.is_judged
+        self.last = openmetrics.LastLook(at, self.clock() - began, complete)
+        if not complete:
+            self._say_once("look", f"this look did not see all: {look.side.incomplete or 'no rule judged'}")
+        else:
+            self._trouble.pop("look", None)
+        self._say_where_it_stands(look, at, first=first)
+        fail_on = self.watched.options.fail_on
+        worst = max((item.severity.rank for item in self.state.items if item.is_open), default=-1)
+        if fail_on != "never" and worst >= Severity(fail_on).rank:
+            return ExitCode.FINDINGS
+        return code
+
+    def _unseen(self, why: str, at: float, began: float) -> int:
+        self.failures += 1
+        self.last = openmetrics.LastLook(at, self.clock() - began, complete=False)
+        self._say_once("look", f"could not look: {why}")
+        return ExitCode.CANNOT_LOOK
+
+    def _say_once(self, of: str, words: str) -> None:
+        """A trouble of one kind, until it is over or another."""
+        if self._trouble.get(of) != words:
+            self._trouble[of] = words
+            self.environment.complain(f"diag: {words}")
+
+    def _say_where_it_stands(self, look: Look, at: float, *, first: bool) -> None:
+        there = sum(item.is_open for item in self.state.items)
+        words = f"{_iso(at)[11:19]}Z look {self.state.looks}: {look.report.looked_at or 'nothing could be read'}; {there or 'nothing'} open"
+        if first:
+            self.environment.say(words)
+        elif self.environment.stderr_is_tty:
+            self.environment.say(f"{words}\r")
+        else:
+            self.environment.detail(words)
+
+    def _look(self) -> Look:
+        if self._engine is not None and (why := self._engine.ended()) is not None:
+            self.environment.complain(f"diag: {why}; it is started again")
+            self._held.pop_all()  # of one that has ended nothing is left for a next command
+            self._held.callback(self.file.close)
+            self._engine.stop()
+            self._engine = None
+        if self._engine is None:
+            self._engine = self.start()
+            self._held.enter_context(self._engine)
+            self._engine.prepare_session()
+        options = self.watched.options
+        quiet = self.state.looks > 0 and self._looks_here > 1
+        progress = self.environment.detail if quiet else self.environment.say
+        collectors = [self._patient.around(each) for each in self.watched.live.collectors()]
+        try:
+            found = gathered(self.watched.paths, options, self._engine, None, collectors, progress)
+            if found.stop is not None:  # half a look would heal what the other half has
+                raise found.stop
+            report = judged(found, options, self._engine, command="watch", version=self.version, own=False)
+        except Interrupted as early:
+            raise early.stop from None
+        except DiagError:
+            raise
+        except Exception as error:
+            if (why := self._engine.ended()) is None:
+                raise
+            raise CannotLook(f"{why}.", "It is started again for the next look.") from error
+        return Look(report, side_of_run("this look", report, found), found)
+
+    def _save_bundle(self, done: Step, look: Look, at: float) -> None:
+        opened = [message for message in done.messages if message.change == "opened"]
+        if self.watched.save_dir is None or not opened:
+            return
+        codes = [message.finding["code"] for message in opened]
+        when = datetime.fromtimestamp(at, timezone.utc)
+        try:
+            path, said = watch_bundles.save_opening(self.watched.save_dir, look.evidence, codes, when, self.watched.options, self.version)
+        except (CannotLook, UsageError) as error:
+            done.remarks.append(f"no bundle was saved: {error}")
+            return
+        done.remarks += said
+        keys = {message.key for message in opened}
+        for item in self.state.items:
+            if item.key in keys:
+                item.bundle = str(path)
+        done.messages = [replace(each, bundle=str(path)) if each.key in keys else each for each in done.messages]
+
+    def _cards(self, messages: Sequence[Message], report: Report) -> dict[str, str]:
+        """The card of each finding that opened and has a verdict."""
+        from cli.renderers import terminal
+
+        shown = without_secrets(report)
+        width = self.environment.width if self.environment.stdout_is_tty else 80
+        found: dict[str, str] = {}
+        for message in messages:
+            of = message.finding
+            own = [each for each in shown.verdicts if (each.code, each.job, each.reason) == (of["code"], of["job"], of.get("reason"))]
+            if message.change == "opened" and own:
+                alone = replace(shown, verdicts=own[:1], facts={}, notes=[])
+                found[message.id] = terminal.page(alone, width=width, colour=self.environment.colour, facts=False)
+        return found
+
+    # ---- what follows a look --------------------------------------------------------------------------------------------------
+
+    def _deliver(self, *, beat: bool = True) -> None:
+        """All that is due, to each; and, where the receiver wants that, that it is still so."""
+        for to in self.recipients:
+            waits = self.state.receivers[to.key]
+            if to.beats and beat and not waits.waiting and not self._waits(waits):
+                self._attempt(to, waits, [], self.state.items)
+            while messages := outbox.due(waits, self.clock()):
+                if not self._attempt(to, waits, messages, self.state.items):
+                    break
+
+    def _waits(self, to: Receiver) -> bool:
+        return to.not_before is not None and self.clock() < to.not_before
+
+    def _attempt(self, to: Recipient, waits: Receiver, messages: Sequence[Message], items: Sequence[Item]) -> bool:
+        try:
+            to.deliver(Delivery(messages, waits.dropped, items, _iso(self.wall()), self.version))
+        except Undelivered as error:
+            if self.environment.stdout_closed and all(isinstance(each, Screen) for each in self.recipients):
+                raise BrokenPipeError from error  # there is no one left to send anything to
+            seconds = outbox.failed(waits, self.clock(), self.draw, error.pause)
+            again = f"tried again in {seconds:.0f} s at the earliest"
+            self.environment.complain(f"diag: {to.name}: {error.why}; {counted(len(waits.waiting), 'message')} waiting, {again}")
+            self._save_state()
+            return False
+        if waits.failures:
+            self.environment.say(f"{to.name} answers again")
+        with postponed():  # delivered, and known to be
+            if messages or waits.failures:
+                if waits.dropped:
+                    self.environment.complain(f"diag: {to.name}: {counted(waits.dropped, 'message')} had been dropped, which it knows now")
+                outbox.delivered(waits, messages)
+                self._save_state()
+        return True
+
+    def _save_state(self) -> None:
+        try:
+            self.file.save(self.state)
+            self._trouble.pop("state", None)
+        except CannotLook as error:
+            self._say_once("state", str(error))
+
+    def _finish(self) -> None:
+        if self.watched.metrics is None or self.last is None:
+            return
+        names = {each.key: each.name for each in self.recipients}
+        text = openmetrics.render(self.state, self.last, names)
+        new = not self.watched.metrics.exists()
+        try:
+            write_file(self.watched.metrics, text)
+            if new:  # the node-exporter is another user; there are no secrets in it
+                self.watched.metrics.chmod(_READABLE)
+        except (CannotLook, OSError) as error:
+            why = error.message if isinstance(error, CannotLook) else error.strerror
+            self._say_once("metrics", f"-o openmetrics: {why}")
+
+    def _wait(self, began: float) -> None:
+        """Until the next look; a receiver whose pause is over before that is tried again meanwhile."""
+        every = self.watched.every
+        if self.failures > 1:
+            every = max(every, outbox.pause(self.failures, self.draw, every, max(_LONGEST_PAUSE_SECONDS, every)))
+        until = max(began + every, self.clock() + min(_LEAST_PAUSE_SECONDS, every))
+        while (now := self.clock()) < until:
+            pauses = [each.not_before for each in self.state.receivers.values() if each.waiting and each.not_before is not None]
+            self.sleep(max(min([until, *(each for each in pauses if each > now)]) - now, 0.0))
+            if self.clock() < until:
+                self._deliver(beat=False)
+
+
+def _iso(at: float) -> str:
+    when = datetime.fromtimestamp(at, timezone.utc)
+    return f"{when:%Y-%m-%dT%H:%M:%S}.{when.microsecond // 1000:03d}Z"
