@@ -27,15 +27,15 @@ def is_confined() -> bool:
     return _roots is not None
 
 
-def is_outside(path: str | os.PathLike[str]) -> bool:
-    """Whether `path` may not be opened, wherever it leads."""
+def is_outside(path: str | os.PathLike[str], *, aside: bool = True) -> bool:
+    """Whether `path` may not be opened, wherever it leads; `aside`: what diag itself put aside may."""
     if _roots is None:
         return False
     try:
         real = os.path.realpath(path)
     except (OSError, ValueError):  # a zero byte within it
         return True
-    return not any(_is_below(real, root) for root in _roots) and not is_held(real)
+    return not any(_is_below(real, root) for root in _roots) and not (aside and is_held(real))
 
 
 def refuse_outside(path: str | os.PathLike[str]) -> None:
