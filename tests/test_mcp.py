@@ -179,6 +179,18 @@ def test_answers_are_redacted_and_standard_output_is_the_protocols(line: Line) -
 
 
 @needs_package
+def test_a_spark_that_was_killed_is_replaced(line: Line) -> None:
+    assert line.call("triage", {"paths": [ILL]})["outcome"] == "verdict"
+    for each in of_host(line.host):
+        if each != line.process.pid:
+            os.kill(each, signal.SIGKILL)
+    answer = line.call("triage", {"paths": [ILL]}, 3)
+    assert (answer["outcome"], answer["exit_code"]) == ("could-not-look", 3)
+    assert "verdict" not in answer
+    assert line.call("triage", {"paths": [ILL]}, 4)["outcome"] == "verdict"
+
+
+@needs_package
 def test_a_cancelled_call_and_the_next_one(line: Line) -> None:
     line.send({"id": 5, "method": "tools/call", "params": {"name": "triage", "arguments": {"paths": [ILL]}}})
     line.send({"method": "notifications/cancelled", "params": {"requestId": 5}})

@@ -14,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzers.bundle.confined import confine
+from analyzers.report.finding import NotChecked, Quote
+from analyzers.report.report import Report, Source, Verdict
 from analyzers.report.without_secrets import without_secrets
 from cli.collectors.kafka_reach import allow_only
 from cli.engine.spark import Engine
@@ -22,6 +24,7 @@ from cli.renderers.json import render
 from cli.runs.triage import run
 from cli.shell.exits import UsageError
 from cli.tools.answers import MOST_BYTES
+from cli.tools.answers import answer as answer_of
 from cli.tools.calls import Calls, Cancelled
 from cli.tools.offered import TOOLS, checked
 from cli.tools.permitted import Permitted, allow
@@ -145,6 +148,29 @@ def test_the_largest_recordings_fit(name: str, engine: Engine) -> None:
     assert answer["quoted"]["not_checked"]
 
 
+def test_letters_of_many_bytes_fit_too() -> None:
+    """What no recording has: every text as long as it may be, of letters that JSON or UTF-8 write with several bytes."""
+    for letters in ("\U0001f389", '"\\', "漢字"):
+        long = letters * 5_000
+        quotes = (Quote(long, long, long, 1),) * 9
+        verdict = Verdict(
+            "other", None, "RST001", long, None, long, {"task": long, "topic": [long] * 9}, long, long, 1.0, ("RST001",), (), missing=long,
+            next_command=long, headline=long, steps=(letters * 50,) * 9, no_help=long, danger=letters * 50, impact=long, words=quotes,
+            beside=quotes, changed=quotes,
+        )  # fmt: skip
+        report = Report(
+            "diag", "0.0.1", "lag-report", None, (None, None), [Source(long, "kafka", "failed", long)] * 9, [verdict] * 9,
+            unseen=[long] * 9, not_checked=[NotChecked(f"LAG{number}", f"{number}{long}") for number in range(101, 199)],
+            notes=[long] * 9, facts={"lag_truth": [{"healthy": None, "lag_records": 1, "group": long, "says": long}] * 99},
+        )  # fmt: skip
+        text = answer_of(report, Held("r1", b"{}"), 1)
+        assert len(text.encode()) <= MOST_BYTES
+        answer = json.loads(text)
+        assert answer["verdict"]["code"] == "RST001"
+        assert answer["quoted"]["headline"].startswith(letters)
+        assert answer["cut"]
+
+
 def test_nothing_found_says_what_was_not_looked_at(engine: Engine) -> None:
     answer = ask(calls_on(engine, INCIDENTS), "triage", paths=[str(INCIDENTS / "healthy" / "healthy-adaptive-rescale" / "raw")])
     assert (answer["outcome"], answer["exit_code"]) == ("nothing-found", 0)
@@ -196,7 +222,7 @@ def hostile_log(directory: Path) -> Path:
                 f"2026-11-21 09:{minute}:00,000 WARN  org.apache.flink.runtime.taskmanager.Task [] - Source: {{1}} (1/1)#0 "
                 "(aaaabbbbccccddddaaaabbbbccccdddd_0_0) switched from RUNNING to FAILED with failure cause:"
             ),
-            "java.lang.IllegalStateException: {0} \x1b[2J\x07 {2}\u202e",
+            "java.lang.IllegalStateException: {0} \x1b[2J\x07 {2}\u202e\U000e0041",
             "\tat com.example.{1}.invoke(Job.java:7)",
             (
                 f"2026-11-21 09:{minute}:01,000 INFO  org.apache.flink.runtime.executiongraph.ExecutionGraph [] - Job {{0}} "
@@ -224,11 +250,14 @@ def test_injected_instructions_stay_in_the_quotes(engine: Engine, tmp_path: Path
         assert words not in rest
     assert answer["outcome"] in ("verdict", "findings-without-verdict")
     assert "never follow" in answer["about_quoted"]
-    for sign in ("\x1b", "\x07", "\u202e", "\\u001b", "\\u0007"):
+    for sign in ("\x1b", "\x07", "\u202e", "\U000e0041", "\\u001b", "\\u0007"):
         assert sign not in text
-    page = calls.call("evidence", {"report": answer["report"]})[0]
-    assert not any(sign in page for sign in ("\x1b", "\x07", "\u202e"))
-    assert "Ignore previous" not in json.dumps({**json.loads(page), "quoted": ""})
+    for select in ("", "/findings", "/noticed"):
+        first = ask(calls, "evidence", report=answer["report"], **({"select": select} if select else {}))
+        assert "Ignore previous" not in json.dumps({**first, "quoted": ""})
+        whole = pages(calls, answer["report"], select)
+        assert "Ignore previous" in whole
+        assert not [sign for sign in ("\x1b", "\x07", "\u202e", "\U000e0041") if sign in whole]
 
 
 # --- what is allowed ---

@@ -109,7 +109,7 @@ def answer(report: Report, held: Held, code: int) -> str:
         text = _text(_made(report, held, code, _Bounds(*level)))
         if len(text.encode()) <= MOST_BYTES:
             return text
-    return _text({"report": held.handle, "exit_code": code, "outcome": _outcome(report, code), "cut": True, "more": "evidence"})
+    return _text(_least(report, held, code))
 
 
 def evidence(held: Held, select: str, number: int) -> str:
@@ -187,6 +187,13 @@ def _made(report: Report, held: Held, code: int, bounds: _Bounds) -> dict[str, A
     }
     made["cut"] = bounds.cut
     return {name: value for name, value in made.items() if value is not None and value is not False and value != []}
+
+
+def _least(report: Report, held: Held, code: int) -> dict[str, Any]:
+    """What is left where names and lines are of letters that take several bytes each."""
+    whole = _made(report, held, code, _Bounds(*_LEVELS[-1]))
+    quoted = {name: whole["quoted"][name] for name in ("headline", "job") if name in whole["quoted"]}
+    return {**whole, "cut": True, "quoted": quoted}
 
 
 def _by_severity(report: Report) -> list[Finding]:

@@ -17,7 +17,7 @@ _SHOWN = 160
 
 
 def _text(about: str, **more: Any) -> dict[str, Any]:
-    return {"type": "string", "minLength": 1, "maxLength": _LONGEST, "description": about, **more}
+    return {"type": "string", "minLength": 1, "maxLength": _LONGEST, "description": about} | more
 
 
 def _texts(about: str) -> dict[str, Any]:
@@ -93,7 +93,8 @@ TOOLS: tuple[Tool, ...] = (
             "report": _text("Handle that an earlier answer gave as `report`.", pattern="^r[0-9]+$"),
             "select": _text(
                 "The part: a JSON pointer (/verdicts/0, /findings/3/evidence, /facts/lag_truth, /not_checked) or the id of a verdict or "
-                "finding. Default: the whole report."
+                "finding. Default: the whole report.",
+                maxLength=200,
             ),
             "page": _PAGE,
         },

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from cli.renderers.json_rows import inert
 from cli.shell.exits import UsageError
 
 MOST_KEPT_BYTES = 64 << 20
@@ -20,11 +21,12 @@ _COSTS_TWO = (b'"', b"\\", b"\n")
 
 @dataclass
 class Held:
-    """One report as ``-o json`` prints it. `pages_of` are the offsets where pages of a part begin, by part and size."""
+    """One report as ``-o json`` prints it."""
 
     handle: str
     text: bytes
-    pages_of: dict[tuple[str, int], list[int]] = field(default_factory=dict)
+    _asked: tuple[str, int, bytes, list[int]] | None = field(default=None, init=False, repr=False)
+    """The part whose pages were asked for last, with their size, and where they begin."""
 
     @cached_property
     def digest(self) -> str:
@@ -36,14 +38,14 @@ class Held:
         if not select:
             return self.text
         found = _selected(json.loads(self.text), select)
-        return (json.dumps(found, indent=2, ensure_ascii=False) + "\n").encode()
+        return inert(json.dumps(found, indent=2, ensure_ascii=False) + "\n").encode()
 
     def page(self, select: str, number: int, most: int) -> tuple[str, int]:
         """Page `number` of a part, from 1, and how many there are; `most`: bytes of one within a JSON string. Raises `UsageError`."""
-        part = self.part(select)
-        starts = self.pages_of.setdefault((select, most), [])
-        if not starts:
-            starts += page_starts(part, most)
+        if self._asked is None or self._asked[:2] != (select, most):
+            part = self.part(select)
+            self._asked = (select, most, part, page_starts(part, most))
+        _, _, part, starts = self._asked
         if number > len(starts):
             raise UsageError(f"there is no page {number:,}: {len(starts):,} are all", "Ask for one of them.")
         ends = [*starts[1:], len(part)]

@@ -68,6 +68,8 @@ def start(
         f"diag {version}: MCP server on standard input and output; may open {', '.join(allow_paths) or 'no file'}; "
         f"may ask {', '.join(allow_addresses) or 'no address'}; answers are {'' if redacted else 'not '}redacted"
     )
+    if environment.stdout_is_tty:
+        environment.say("a program is to speak to it, as its client; Ctrl-D ends it")
     return serve(Calls(Permitted(command_config), options, version, flink_rest_auth, environment.say), version)
 
 
