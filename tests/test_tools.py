@@ -396,6 +396,8 @@ def test_errors_are_sentences_and_redacted(engine: Engine, tmp_path: Path) -> No
     assert "judged by itself" in ask(calls, "triage", paths=[str(tmp_path)], bundle=str(tmp_path))["quoted"]["error"]
     assert "is no time" in ask(calls, "triage", paths=[str(tmp_path)], since="recently")["quoted"]["error"]
     assert "is not a bundle" in ask(calls, "triage", bundle=str(tmp_path / "empty"))["quoted"]["error"]
+    alone = ask(calls_on(engine, INCIDENTS), "broker_health", logs=[str(ILL)])
+    assert (alone["outcome"], alone["verdict"]["cause"]) == ("verdict", "broker-unreachable")
     for tool in ("lag_report", "broker_health"):
         assert "no Kafka cluster is named" in ask(calls, tool)["quoted"]["error"]
 

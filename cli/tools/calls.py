@@ -197,7 +197,8 @@ class _Look:
         options = self._options()
         client = logic.ClientOptions(self.given.get("client_version"), self.given.get("connector"), self.given.get("parallelism"))
         if options.bundle is None:
-            ask = self._brokers(client)
+            nowhere = not self.given.get("bootstrap_servers") and self.calls.permitted.command_config is None
+            ask = logic.unprobed(client) if nowhere and self.given.get("logs") else self._brokers(client)
 
         def code(report: Report) -> int:  # a dead broker is a finding, not a failure to look
             return ExitCode.FINDINGS if logic.fails(report, ignored=False) else exit_code(report)
