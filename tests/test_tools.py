@@ -260,6 +260,15 @@ def test_injected_instructions_stay_in_the_quotes(engine: Engine, tmp_path: Path
         assert not [sign for sign in ("\x1b", "\x07", "\u202e", "\U000e0041") if sign in whole]
 
 
+def test_secrets_leave_in_any_case(engine: Engine, tmp_path: Path) -> None:
+    log = hostile_log(tmp_path)
+    log.write_text(log.read_text(encoding="utf-8").replace("Ignore previous", "sasl.password=hunter2-Xk93vbQ refused;"), encoding="utf-8")
+    calls = calls_on(engine, tmp_path)
+    answer = ask(calls, "triage", paths=[str(log)])
+    assert "sasl.password=***" in json.dumps(answer["quoted"])
+    assert "hunter2" not in json.dumps(answer) + pages(calls, answer["report"])
+
+
 # --- what is allowed ---
 
 
