@@ -42,6 +42,7 @@ STAGES = (
     "cli.collectors",
     "cli.options",
     "cli.runs",
+    "cli.tools",
     "cli.commands",
 )
 LOOSE = {"analyzers": {"__init__.py"}, "cli": {"__init__.py", "__main__.py", "main.py", "version.py"}}

@@ -35,7 +35,7 @@ def logging_in(*named: str, protocol: str = "SASL_PLAINTEXT", mechanism: str = "
     ],
 )
 def test_neighbours_of_bootstrap_servers_are_logged_in_to(named: str, host: str) -> None:
-    assert withheld(host, logging_in(named)) is None
+    assert withheld(host, 9092, logging_in(named)) is None
 
 
 @pytest.mark.parametrize(
@@ -53,21 +53,21 @@ def test_neighbours_of_bootstrap_servers_are_logged_in_to(named: str, host: str)
     ],
 )
 def test_no_password_goes_elsewhere_in_the_clear(named: str, host: str) -> None:
-    assert "not sent without TLS" in (withheld(host, logging_in(named)) or "")
-    assert withheld(host, logging_in(named, protocol="SASL_SSL")) is None
-    assert withheld(host, logging_in(named, mechanism="SCRAM-SHA-512")) is None
-    assert withheld(host, logging_in(named, host)) is None
+    assert "not sent without TLS" in (withheld(host, 9092, logging_in(named)) or "")
+    assert withheld(host, 9092, logging_in(named, protocol="SASL_SSL")) is None
+    assert withheld(host, 9092, logging_in(named, mechanism="SCRAM-SHA-512")) is None
+    assert withheld(host, 9092, logging_in(named, host)) is None
 
 
 @pytest.mark.parametrize("host", ["169.254.169.254", "fe80::1%eth0", "metadata.google.internal", "100.100.100.200", "fd00:ec2::254"])
 def test_metadata_services_are_never_asked(host: str) -> None:
-    assert "metadata service" in (withheld(host, ClientProperties(named={"kafka-1"})) or "")
-    assert "metadata service" in (withheld("kafka-2", ClientProperties(named={"kafka-1"}), "169.254.169.254") or "")
-    assert withheld(host, ClientProperties(named={host})) is None
+    assert "metadata service" in (withheld(host, 9092, ClientProperties(named={"kafka-1"})) or "")
+    assert "metadata service" in (withheld("kafka-2", 9092, ClientProperties(named={"kafka-1"}), "169.254.169.254") or "")
+    assert withheld(host, 9092, ClientProperties(named={host})) is None
 
 
 def test_a_name_for_a_neighbour_that_is_looked_up_elsewhere_is_as_near_as_its_name() -> None:
-    assert withheld("kafka-2.prod.example", logging_in("kafka-1.prod.example"), "10.1.2.3") is None
+    assert withheld("kafka-2.prod.example", 9092, logging_in("kafka-1.prod.example"), "10.1.2.3") is None
 
 
 def test_of_a_cluster_of_very_many_brokers_the_first_are_asked_and_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

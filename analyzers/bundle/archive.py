@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
 from analyzers.budget import BUDGET
+from analyzers.bundle.confined import refuse_outside
 from analyzers.bundle.errors import BundleError, BundleNotFound
 from analyzers.bundle.packed import Counted, Stored, TooMuch, members_of
 
@@ -107,6 +108,7 @@ def _packing(path: Path, file: IO[bytes]) -> Iterator[Any]:
 @contextmanager
 def _plain(path: Path) -> Iterator[IO[bytes]]:
     """`path` decompressed, by its first bytes and not by its name. Raises `TooMuch` where it unpacks to more than a bundle would."""
+    refuse_outside(path)
     with path.open("rb") as file:
         magic = file.read(4)
         file.seek(0)

@@ -67,6 +67,11 @@ def let_go(path: Path) -> None:
         os.close(descriptor)
 
 
+def is_held(real: str) -> bool:
+    """Whether the resolved path `real` is one of this process's own, or lies below one."""
+    return any(real == own or real.startswith(own + os.sep) for own in map(os.path.realpath, _held))
+
+
 def locks(path: Path) -> tuple[int, ...]:
     """The descriptors of the lock on `path`, for a child that uses it: it then holds it, too, also when this process is gone."""
     return (_held[path],) if path in _held else ()

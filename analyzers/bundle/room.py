@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 from analyzers.budget import BUDGET, Budget
+from analyzers.bundle.confined import refuse_outside
 from analyzers.bundle.packed import TooMuch
 from analyzers.tables import Row
 
@@ -54,6 +55,7 @@ class Room:
 
 def content(place: Path, most: int) -> bytes:
     """All of the file. Raises ``OSError`` for what is no file, such as a pipe, `TooMuch` for one of more than `most` bytes."""
+    refuse_outside(place)
     status = os.stat(place)
     if not stat.S_ISREG(status.st_mode):
         raise OSError(f"{place.name} is not a regular file")

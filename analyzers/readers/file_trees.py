@@ -10,6 +10,7 @@ from pathlib import PurePosixPath
 from typing import IO, cast
 
 from analyzers.budget import BUDGET
+from analyzers.bundle.confined import is_outside, refuse_outside
 from analyzers.bundle.packed import Counted, Stored, TooMuch, members_of
 from analyzers.readers.trees import Entry, Tree
 from analyzers.readers.unpacking import Unpacked, packing_of
@@ -43,10 +44,13 @@ class LocalTree:
 
     def entries(self, directory: str) -> list[Entry]:
         found: list[Entry] = []
+        refuse_outside(directory)
         if made_by_the_kernel(directory) is not None:
             return found
         with os.scandir(directory) as listing:
             for item in listing:
+                if is_outside(item.path):
+                    continue
                 try:
                     status = item.stat()
                 except FileNotFoundError:
@@ -56,9 +60,11 @@ class LocalTree:
         return sorted(found)
 
     def entry(self, path: str) -> Entry:
+        refuse_outside(path)
         return _local(os.path.basename(os.path.normpath(path)), path, os.stat(path))
 
     def read(self, path: str, start: int = 0, size: int | None = None) -> bytes:
+        refuse_outside(path)
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
             raise OSError(f"not a regular file: {path}")  # opening a pipe would wait for its writer
@@ -186,6 +192,7 @@ def open_tree(path: str) -> Tree:
 
     if is_remote(path):
         return RemoteTree(path)
+    refuse_outside(path)
     if stat.S_ISREG(os.stat(path).st_mode) and looks_like_archive(path):  # opening a pipe would wait for its writer
         return ArchiveTree(path)
     return LocalTree(path)

@@ -6,6 +6,7 @@ taken here. ``s3a:`` and ``s3p:`` are Flink's names of S3; ``_entropy_`` in a pa
 
 from __future__ import annotations
 
+import errno
 import queue
 import re
 import threading
@@ -13,6 +14,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timezone
 from typing import Any, TypeVar
 
+from analyzers.bundle.confined import OUTSIDE, is_confined
 from analyzers.readers.trees import Entry
 
 # Scheme in a path: (fsspec's protocol, extra of this distribution that brings the driver; None = fsspec alone is enough).
@@ -147,6 +149,8 @@ def _scheme(path: str) -> str:
 
 
 def _file_system(scheme: str, path: str) -> Any:
+    if is_confined():
+        raise OSError(errno.EACCES, OUTSIDE, path)
     if scheme not in _PROTOCOLS:
         known = ", ".join(f"{name}:" for name in _PROTOCOLS if name != "memory")
         raise OSError(f"{scheme}: is no file system that diag can read ({known} or a local path)")

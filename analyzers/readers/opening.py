@@ -13,6 +13,7 @@ from copy import copy
 from typing import IO, cast
 
 from analyzers.budget import BUDGET
+from analyzers.bundle.confined import refuse_outside
 from analyzers.bundle.packed import MOST_MEMBERS, Counted, Stored, TooMuch, members_of
 from analyzers.logs.wrappings.sniff import with_line_feeds
 from analyzers.readers.object_stores import is_remote
@@ -159,6 +160,7 @@ def open_file(path: str) -> IO[bytes]:
         from analyzers.readers.remote_files import open_remote  # most runs need no driver of a store
 
         return open_remote(path)
+    refuse_outside(path)
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):
         raise OSError(f"{path} is not a regular file")

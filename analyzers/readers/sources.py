@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from analyzers.budget import BUDGET
+from analyzers.bundle.confined import OUTSIDE, is_outside, refuse_outside
 from analyzers.logs.wrappings import cluster_events
 from analyzers.readers.object_stores import is_remote
 from analyzers.readers.opening import TROUBLES, at_most, open_file
@@ -112,6 +113,7 @@ def discover(paths: Sequence[str]) -> Discovery:
 
 def _target(path: str, named: bool, found: Discovery, seen: set[tuple[int, int]]) -> None:
     try:
+        refuse_outside(path)
         status = os.stat(path)
     except OSError as error:
         found.troubles.append((path, f"cannot be opened: {error.strerror or error}", True))
@@ -181,6 +183,9 @@ def _walk(root: str, found: Discovery, seen: set[tuple[int, int]]) -> None:
         found.troubles.append((folder, why, folder == root))
 
     for folder, folders, files in walk(root, follow=True, failed=trouble, left_out=left_out):
+        for name in [name for name in (*folders, *files) if is_outside(os.path.join(folder, name))]:
+            found.troubles.append((os.path.join(folder, name), OUTSIDE, False))
+            (folders if name in folders else files).remove(name)
         folders[:] = sorted(name for name in folders if not name.startswith(".") and _first_visit(os.path.join(folder, name), visited))
         saved = "manifest.json" in files and is_bundle(folder)
         if saved:

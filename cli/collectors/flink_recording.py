@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from analyzers.bundle.confined import refuse_outside
 from analyzers.bundle.small_files import small_file
 from cli.collectors.flink_transport import Answer
 from cli.collectors.json_answers import MOST_BYTES, Appetite, TooMuchJson
@@ -70,6 +71,7 @@ class Recording:
 
 def _content(file: Path) -> bytes:
     """Raises ``OSError``, also for a pipe and for what is larger than an answer may be."""
+    refuse_outside(file)
     return small_file(file, MOST_BYTES, seconds=1.0)
 
 

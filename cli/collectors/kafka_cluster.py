@@ -93,7 +93,7 @@ class Cluster:
             return
         _, answer = await self._metadata_on(session)
         for broker in metadata_of(answer).brokers:  # librdkafka goes where they lead, and logs in there
-            if why := withheld(broker.host, self.client):
+            if why := withheld(broker.host, broker.port, self.client):
                 session.close()
                 raise Dead(None, why)
         self._first, self.metadata, self.topics = session, metadata_of(answer), answer.topics

@@ -139,7 +139,7 @@ class Talk:
 
     async def open(self, tls: ssl.SSLContext | None) -> Session | None:
         """A connection that questions may be asked on; None when it lives but its login cannot be spoken here. Raises :class:`Dead`."""
-        if why := withheld(self.host, self.client, str(self.address[0])):
+        if why := withheld(self.host, self.address[1], self.client, str(self.address[0])):
             raise Dead(None, why)
         if self.host in self.client.named:
             self.client.named.add(str(self.address[0]))

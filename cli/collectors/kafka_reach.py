@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Iterable
 
 from cli.collectors.client_properties import ClientProperties
 
@@ -12,9 +13,29 @@ _SAME_NETWORK = {4: 16, 6: 48}
 """Bits that addresses of one network share."""
 
 
-def withheld(host: str, client: ClientProperties, ip: str | None = None) -> str | None:
+_only: frozenset[tuple[str, int]] | None = None
+
+
+def allow_only(addresses: Iterable[tuple[str, int]] | None) -> None:
+    """From now on ask none but these hosts and ports, whoever names others; None: anyone, as `withheld` says."""
+    global _only
+    _only = None if addresses is None else frozenset((_spelled(host), port) for host, port in addresses)
+
+
+def is_allowed(host: str, port: int) -> bool:
+    """Whether the list of `allow_only`, if there is one, has the address."""
+    return _only is None or (_spelled(host), port) in _only
+
+
+def _spelled(host: str) -> str:
+    return host.lower().rstrip(".")
+
+
+def withheld(host: str, port: int, client: ClientProperties, ip: str | None = None) -> str | None:
     """Why `host`, which has the address `ip`, is not asked, None when it may be: link-local addresses and those of a cloud's metadata
     service never are, and no password of PLAIN goes without TLS to where neither domain nor network is one of a bootstrap server."""
+    if not is_allowed(host, port):
+        return f"{host}:{port} is none of the addresses that this diag may ask (--allow-address)"
     if not client.named or host in client.named:
         return None
     address = _address(ip or host)

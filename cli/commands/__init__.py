@@ -20,6 +20,7 @@ _IN_HELP = (
     "rules",
     "explain",
     "schema",
+    "mcp",
     "doctor",
 )
 """Order of the help: what one types first in an incident comes first; others follow by name."""

@@ -18,8 +18,8 @@ from cli.renderers.wording import iso
 
 _ROWS = 1000  # encoded together: half a megabyte
 _INDENT = ",\n      "
-_MOVES_A_CURSOR = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
-"""What JSON lets stand and a terminal obeys or hides: control characters of eight bits, marks of direction, spaces of no width."""
+_MOVES_A_CURSOR = re.compile(r"[\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e01ef]")
+"""What JSON lets stand and a terminal obeys or hides: control characters of eight bits, marks of direction, spaces and tags of no width."""
 
 
 def lines(table: str, rows: Sequence[Row]) -> Iterator[str]:
@@ -103,7 +103,7 @@ def inert(text: str) -> str:
     """JSON of the same meaning in which nothing moves a terminal's cursor."""
     if text.isascii() and "\x7f" not in text:
         return text
-    return _MOVES_A_CURSOR.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return _MOVES_A_CURSOR.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 @functools.lru_cache(1024)

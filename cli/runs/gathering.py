@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from analyzers.budget import BUDGET
+from analyzers.bundle.confined import is_outside
 from analyzers.readers.object_stores import is_remote
 from analyzers.readers.walking import Folder, walk
 from analyzers.tables import SOURCES, Row
@@ -176,7 +177,7 @@ def recordings_below(paths: Sequence[str]) -> list[Collector]:
             if _RECORDED in files:
                 beside = Path(folder).parent
                 # one folder per moment, or the answers themselves
-                several = sum((each / _RECORDED).is_file() for each in beside.iterdir() if each.is_dir()) > 1
+                several = not is_outside(beside) and sum((each / _RECORDED).is_file() for each in beside.iterdir() if each.is_dir()) > 1
                 found.setdefault(beside if several else Path(folder))
                 below.clear()
             elif os.path.relpath(folder, path).count(os.sep) >= _DEEPEST_RECORDING:

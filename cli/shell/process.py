@@ -66,31 +66,31 @@ def _stopped(number: int, environment: Environment) -> int:
 def _explain(error: Exception, environment: Environment) -> int:
     if os.environ.get("DIAG_DEBUG"):
         environment.complain("".join(traceback.format_exception(error)))
-    if isinstance(error, DiagError):
-        _tell(environment, error.message, error.hint)
-        return error.exit_code
-    from analyzers.bundle import BundleError, BundleNotFound  # only now: reading and packing are not needed for --help
-
-    if isinstance(error, BundleError):
-        _tell(environment, error.message, error.hint)
-        return ExitCode.USAGE if isinstance(error, BundleNotFound) else ExitCode.CANNOT_LOOK
     if isinstance(error, _CLICK_ERROR):
         _tell_usage(error, environment)
         return ExitCode.USAGE
+    message, hint, code = in_words(error)
+    _tell(environment, message, hint if code != ExitCode.DEFECT or not os.environ.get("DIAG_DEBUG") else "")
+    return code
+
+
+def in_words(error: Exception) -> tuple[str, str, ExitCode]:
+    """What `error` means for the user: what was tried, what to do next, and the exit code."""
+    if isinstance(error, DiagError):
+        return error.message, error.hint, error.exit_code
+    from analyzers.bundle import BundleError, BundleNotFound  # only now: reading and packing are not needed for --help
+
+    if isinstance(error, BundleError):
+        return error.message, error.hint, ExitCode.USAGE if isinstance(error, BundleNotFound) else ExitCode.CANNOT_LOOK
     told = of_the_host(error)
     if told is not None:
-        _tell(environment, told.message, told.hint)
-        return told.exit_code
+        return told.message, told.hint, told.exit_code
     try:
         first_line = (str(error).splitlines() or [""])[0]
     except Exception:  # the text of Py4J's errors lives in a JVM that may have gone; an escaping error would exit with 1: findings
         first_line = "it cannot say why any more"
-    _tell(
-        environment,
-        f"this is a defect in diag: {type(error).__name__}: {first_line}",
-        "" if os.environ.get("DIAG_DEBUG") else "Run the same command with DIAG_DEBUG=1 for the traceback.",
-    )
-    return ExitCode.DEFECT
+    message = f"this is a defect in diag: {type(error).__name__}: {first_line}"
+    return message, "Run the same command with DIAG_DEBUG=1 for the traceback.", ExitCode.DEFECT
 
 
 def _tell(environment: Environment, message: str, hint: str) -> None:
