@@ -194,7 +194,7 @@ def all_clear(report: Report, findings: str = "above") -> str:
             f"{report.looked_at}: facts only, nothing was judged." if report.looked_at else "Nothing was read, and so nothing was judged."
         )
     if not judged:
-        return f"No verdict: no rule could judge ({_reasons(unchecked) or 'all of them crashed'})."
+        return f"No verdict: no rule could judge ({_reasons(unchecked) or 'all of them crashed'}){probably(report)}."
     gone = next((s.why for s in failed if s.kind == "spark"), None)
     if gone is not None:  # those that are clean had nothing to look at
         unjudged = sum(each.because == gone for each in report.not_checked)
