@@ -27,6 +27,7 @@ RUNS = [
     (["triage", ILL, "--only", "XXX999"], 2, "XXX999"),
     (["fleet", ILL, "--jobs-by", "glob"], 1, "BRK101"),
     (["watch", ILL, "--once", "--state", "watch.json"], 0, "nothing open"),
+    (["mcp", "--skill"], 0, "What never to conclude"),
     (["diff", ILL, ILL / "kafka", "-o", "plain"], 0, "unknown"),
     (["checkpoint-inspect", ILL, "--facts-only"], 3, ""),
     (["explain", "BRK101"], 0, "BRK101"),

@@ -96,6 +96,7 @@ def _cases() -> list[Case]:
     return cases
 
 
+@pytest.mark.long
 def test_every_recorded_text_gets_the_class_that_trying_all_of_them_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = _cases()
     assert len(cases) > 5_000

@@ -25,7 +25,7 @@ _GOES_ON = "The query commits its offsets behind each of them, so that nothing s
         "batches-unread": "the newest number in _spark_metadata of {table_name}: if it is not above {newest}, this is not the reason",
         "batches-skipped": "whether the query was started with another checkpoint directory, and where that began",
     },
-    next_command="diag triage LOGS CHECKPOINT_DIRECTORY listing-of-_spark_metadata.txt   # or the newest files of _delta_log",
+    next_command="diag triage LOG_DIRECTORY FILE   # FILE: `ls` of _spark_metadata, or the newest files of _delta_log",
 )  # fmt: skip
 def sink_skips_batches(sink_skips: DataFrame) -> DataFrame:
     """Per query. Source: FileStreamSink.addBatch, DeltaSink.addBatch, OptimisticTransaction.txnVersion: only a higher number is written."""
