@@ -37,12 +37,15 @@ def no_leader(
     lasting: int = 120,  # seconds; an election, or the restart of a broker, is over by then
     fresh: int = 60,  # seconds before the end of the log: errors that stopped earlier have healed
     waiting: int = 60,  # seconds; a broker that restarts is back by then
+    apart: int = 300,  # seconds between two errors, at the median: a client that lacks a leader asks again at once
 ) -> DataFrame:
     """Per job, the topics for which metadata or writes fail for want of a leader, up to the end of the log."""
     leaderless = event("listener-missing") | detail("error").rlike(LEADERLESS)
+    before = F.lag("at").over(Window.partitionBy("scope", "job").orderBy("at", "seq"))
     per_job = found(
-        log_events.where(leaderless & (F.coalesce("role", F.lit("")) != "kafka-broker")),
+        log_events.where(leaderless & (F.coalesce("role", F.lit("")) != "kafka-broker")).withColumn("_pause", seconds(before, "at")),
         "job",
+        pause=F.percentile_approx("_pause", 0.5),
         errors=count(),
         topics=distinct("topic", "topics"),
         topic=agreed("topic"),
@@ -55,7 +58,7 @@ def no_leader(
         ),
     )
     lasts = goes_on("errors", enough=enough, lasting=lasting, fresh=fresh)
-    of_clients = per_job.where(lasts).withColumn("reason", F.lit("leader-missing"))
+    of_clients = per_job.where(lasts & (F.coalesce("pause", F.lit(0)) <= apart)).drop("pause").withColumn("reason", F.lit("leader-missing"))
     both = of_clients.unionByName(_unelectable(log_events, waiting=waiting), allowMissingColumns=True)
     return both.withColumn("minutes", F.round(seconds("since", "until") / 60).cast("long"))
 

@@ -37,8 +37,9 @@ def batch_skips(tables: Tables) -> list[Row]:
 def _by_lines(batches: Mapping[tuple[str, str | None], list[Row]], tables: Tables) -> Iterator[dict[str, Any]]:
     lines: dict[tuple[str, str | None, str], list[Row]] = defaultdict(list)
     for event in tables.get("log_events", ()):
-        if event["signature"] == SKIPPED and event["checkpoint"] is not None:
-            lines[event["scope"], (event["detail"] or {}).get("query") or event["job"], event["file"]].append(event)
+        detail = event["detail"] or {}
+        if event["signature"] == SKIPPED and (number := event["checkpoint"] or detail.get("version", event["checkpoint"])) is not None:
+            lines[event["scope"], detail.get("query") or event["job"], event["file"]].append({**event, "checkpoint": int(number)})
     for (scope, query, _), own in lines.items():
         numbers = {event["checkpoint"] for event in own}
         if not any(number + 1 in numbers for number in numbers):
@@ -49,7 +50,7 @@ def _by_lines(batches: Mapping[tuple[str, str | None], list[Row]], tables: Table
         yield {
             "scope": scope, "job": query, "as_of": last["at"], "reason": "batches-hole" if later else "batches-skipped",
             "first": first["checkpoint"], "newest": last["checkpoint"], "skips": len(numbers), "at": first["at"], "until": last["at"],
-            "file": first["file"], "line": first["line"], "text": first["text"],
+            "application": (last["detail"] or {}).get("application"), "file": first["file"], "line": first["line"], "text": first["text"],
         }  # fmt: skip
 
 
@@ -92,9 +93,9 @@ def _by_table(batches: Mapping[tuple[str, str | None], list[Row]], tables: Table
             }  # fmt: skip
 
 
-def _held(rows: Sequence[Row], scope: str, tables: Tables) -> Row | None:
-    """What the table holds for the query: under its name or id, or in the directory that it writes to."""
-    names = {name for row in rows for name in (row["name"], row["query"]) if name}
+def _held(rows: Sequence[Row], scope: str, tables: Tables, application: str | None = None) -> Row | None:
+    """What the table holds for the query: under its name or id, or its `application`, or in the directory that it writes to."""
+    names = {name for row in rows for name in (row["name"], row["query"]) if name} | {application or ""}
     paths = {row["sink"][len(_FILE_SINK) : -1] for row in rows if (row["sink"] or "").startswith(_FILE_SINK)}
     own = [
         commit
@@ -109,7 +110,7 @@ def _held(rows: Sequence[Row], scope: str, tables: Tables) -> Row | None:
 def _of_query(made: Mapping[str, Any], batches: Mapping[tuple[str, str | None], list[Row]], tables: Tables) -> dict[str, Any]:
     """Its name and directory, and what the table holds."""
     rows = batches.get((made["scope"], made["job"]), [])
-    commit = _held(rows, made["scope"], tables) if rows else None
+    commit = _held(rows, made["scope"], tables, made.get("application"))
     sink = next((row["sink"] for row in reversed(rows) if (row["sink"] or "").startswith(_FILE_SINK)), None)
     starts = [
         event
@@ -120,7 +121,7 @@ def _of_query(made: Mapping[str, Any], batches: Mapping[tuple[str, str | None], 
     return {
         "job_name": next((row["name"] for row in rows if row["name"]), None) or detail.get("query_name"),
         "directory": detail.get("path"),
-        "application": commit and commit["application"],
+        "application": made.get("application") or (commit and commit["application"]),
         "table_name": (commit and commit["table_name"]) or (sink and sink[len(_FILE_SINK) : -1]),
         "committed": commit and commit["committed"],
         "committed_at": commit and commit["committed_at"],

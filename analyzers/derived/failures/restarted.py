@@ -1,8 +1,8 @@
 """Failures that are over although no JobManager reports it: what failed was started again, and is seen at work since.
 
 A task of Kafka Connect that was killed commits offsets again; a thread of Kafka Streams was replaced, and its successor processes
-records; tasks in a TaskManager's log run again, and checkpoints are confirmed to them. What fails, is started again and fails again is
-over only if the last run has outlasted the pauses between its failures by far.
+records; tasks in a TaskManager's log run again, and checkpoints are confirmed to them; a consumer found its coordinator again. What
+fails, is started again and fails again is over only if the last run has outlasted the pauses between its failures by far.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ SINCE = "back_since"
 KILLED, BEGUN, FLUSHES = "connect-task-killed", "connect-task-begun", "connect-flush"
 REPLACED, PROCESSED = "streams-thread-replaced", "streams-processed"
 CONFIRMED = "checkpoint-confirmed"
+FOUND = "coordinator-found"
 _GRAPH = re.compile(r"\(([0-9a-f]{32})_[0-9a-f]{32}_\d+_\d+\)")
 """An execution's id since Flink 1.14 begins with that of its job's execution graph."""
 _ENOUGH_COMMITS = 2  # a record that cannot be read kills the task before its first one
@@ -66,11 +67,13 @@ def restarted(rows: Iterable[dict[str, Any]], events: Sequence[Row], files: Iter
     for scope, own in of_scope.items():
         own.sort(key=lambda e: (e["at"], e["seq"] or 0, e["line"]))
         tasks, applications = _connect(own), _streams(own)
-        workers = _taskmanagers(own, ends[scope])
+        workers, clients = _taskmanagers(own, ends[scope]), _clients(own, ends[scope])
         for row in faulty[scope]:
             task, application = connector_of(row["text"] or ""), application_of(row["text"] or "")
             of_flink = task is None and application is None and row["task"] is not None
             back = workers if of_flink else tasks.get(task) or applications.get(application)
+            if task is None and application is None and not of_flink and row["cause"] == "broker-unreachable":
+                back = clients.get(row["file"])
             if back and max(row["at"], row["_last_at"] or row["at"]) <= back.failed + _AT_ONCE:
                 yield row, back.says
 
@@ -211,6 +214,28 @@ def _taskmanagers(events: Sequence[Row], ends: Mapping[str, datetime]) -> _Back 
     if until - failures[-1] >= _LONG and _outlasts(failures, until):
         return _Back(failures[-1], f"the tasks run again, and none of them left that state up to the end of the logs at {_moment(until)}")
     return None
+
+
+def _clients(events: Sequence[Row], ends: Mapping[str, datetime]) -> dict[str, _Back]:
+    """Per log of a plain consumer that found its group's coordinator again, and then goes on for long without any trouble."""
+    troubles, again = defaultdict[str, list[datetime]](list), dict[str, datetime]()
+    for event in events:
+        file = event["file"]
+        if event["signature"] == FOUND:
+            again.setdefault(file, event["at"])
+        elif event["role"] == "kafka-client" and (event["level"] in _LOUD or event["chain"] or event["signature"] in _LOST):
+            again.pop(file, None)
+            if not troubles[file] or event["at"] - troubles[file][-1] > _AT_ONCE:
+                troubles[file].append(event["at"])
+    return {
+        file: _Back(times[-1], f"the client found its coordinator at {_moment(again[file])}, and its log goes on to {_moment(ends[file])}")
+        for file, times in troubles.items()
+        if file in again and file in ends and ends[file] - again[file] >= _LONG and _outlasts(times, ends[file])
+    }
+
+
+_LOUD = frozenset({"WARN", "ERROR", "FATAL"})
+_LOST = frozenset({"coordinator-unavailable", "connection-failed", "replica-fetch-failed"})
 
 
 def _moment(at: datetime) -> str:

@@ -153,10 +153,16 @@ SIGNATURES = (
     Signature(
         id="batch-commit-skipped",
         says="A sink takes a batch for committed, and does not write it.",
-        # file sink and others; Delta; Iceberg
-        literals=("Skipping already committed batch ", "Skipping already complete epoch ", "as it was already committed"),
+        # file sink and others; Delta; Iceberg; Delta's txnAppId
+        literals=(
+            "Skipping already committed batch ",
+            "Skipping already complete epoch ",
+            "as it was already committed",
+            "has already been committed in Delta table",
+        ),
         pattern=r"Skipping (?:already committed batch|already complete epoch|epoch) \[?(?P<checkpoint>\d+)\]?"
-        r"(?:,? (?:in|for) query (?P<query>[0-9a-f-]{36}))?",
+        r"(?:,? (?:in|for) query (?P<query>[0-9a-f-]{36}))?"
+        r"|Transaction write of version (?P<version>\d+) for application id (?P<application>\S{1,200}) has already been committed in Delta",
         sample=spark("FileStreamSink", "Skipping already committed batch 41"),
         keep=(200, 50),
     ),
