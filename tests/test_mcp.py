@@ -197,9 +197,19 @@ def test_a_cancelled_call_and_the_next_one(line: Line) -> None:
     assert line.call("triage", {"paths": [ILL]}, 6)["verdict"]["code"] == "BRK101"
 
 
+@pytest.fixture
+def _heard() -> Iterator[None]:
+    """A background shell hands SIGINT down ignored, and a process keeps it so."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @needs_package
+@pytest.mark.usefixtures("_heard")
 @pytest.mark.parametrize("how", ["stdin", "stdout", "SIGTERM", "SIGINT"])
-def test_an_end_in_the_middle_of_a_call(how: str, line: Line) -> None:
+def test_an_end_in_the_middle_of_a_call(how: str, request: pytest.FixtureRequest) -> None:
+    line: Line = request.getfixturevalue("line")  # behind what it inherits
     line.send({"id": 5, "method": "tools/call", "params": {"name": "triage", "arguments": {"paths": [str(INCIDENTS / "ill")]}}})
     assert eventually(lambda: len(of_host(line.host)) > 1)  # the JVM is there
     time.sleep(1)
