@@ -4,7 +4,7 @@ from typing import Any
 
 from analyzers.vocabulary import CRITICAL, DataFrame, F, found, newest, rule
 
-_HELD = "It holds batch {committed} for committed[[, under txnAppId {application}]][[, of {committed_at} UTC]]"
+_HELD = "It holds batch {committed} for committed[[, under txnAppId {app_id}]][[, of {committed_at} UTC]]"
 _GOES_ON = "The query commits its offsets behind each of them, so that nothing shows as lag"
 
 
@@ -30,9 +30,9 @@ _GOES_ON = "The query commits its offsets behind each of them, so that nothing s
 def sink_skips_batches(sink_skips: DataFrame) -> DataFrame:
     """Per query. Source: FileStreamSink.addBatch, DeltaSink.addBatch, OptimisticTransaction.txnVersion: only a higher number is written."""
     names = (
-        "reason", "job_name", "table_name", "application", "directory", "committed", "committed_at", "newest", "first", "skips", "until",
+        "reason", "job_name", "table_name", "directory", "committed", "committed_at", "newest", "first", "skips", "until",
     )  # fmt: skip
-    facts: dict[str, Any] = {name: newest(name, "at") for name in names}
+    facts: dict[str, Any] = {name: newest(name, "at") for name in names} | {"app_id": newest("application", "at")}
     made = found(sink_skips.where(F.col("reason").startswith("batches-")), "job", table="sink_skips", **facts)
     unread = F.col("reason") == "batches-unread"
     return made.withColumns(

@@ -15,6 +15,7 @@ from analyzers.tables import SINK_SKIPS, Row
 
 Tables = Mapping[str, Sequence[Row]]
 SKIPPED = "batch-commit-skipped"
+_BEGINS = ("query-started", "query-resumed")
 _ENOUGH_UNREAD = 3
 """Batches: offsets of Kafka move without rows where transactions end."""
 _FILE_SINK = "FileSink["
@@ -36,14 +37,19 @@ def batch_skips(tables: Tables) -> list[Row]:
 
 def _by_lines(batches: Mapping[tuple[str, str | None], list[Row]], tables: Tables) -> Iterator[dict[str, Any]]:
     lines: dict[tuple[str, str | None, str], list[Row]] = defaultdict(list)
+    runs: dict[tuple[str, str], int] = defaultdict(int)
     for event in tables.get("log_events", ()):
+        runs[event["scope"], event["file"]] += event["signature"] in _BEGINS
         detail = event["detail"] or {}
         if event["signature"] == SKIPPED and (number := event["checkpoint"] or detail.get("version", event["checkpoint"])) is not None:
-            lines[event["scope"], detail.get("query") or event["job"], event["file"]].append({**event, "checkpoint": int(number)})
+            lines[event["scope"], detail.get("query") or event["job"], event["file"]].append(
+                {**event, "checkpoint": int(number), "run": runs[event["scope"], event["file"]]}
+            )
     for (scope, query, _), own in lines.items():
         numbers = {event["checkpoint"] for event in own}
-        if not any(number + 1 in numbers for number in numbers):
-            continue  # one batch is done again after a failure
+        of_runs = {(event["run"], event["checkpoint"]) for event in own}
+        if not any((run, number + 1) in of_runs for run, number in of_runs):
+            continue  # after a failure one batch is done again
         own.sort(key=lambda event: event["checkpoint"])
         first, last = own[0], own[-1]
         later = any(row["batch"] > last["checkpoint"] and row["rows"] for row in batches.get((scope, query), ()))
