@@ -81,6 +81,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _nothing_stays_confined() -> Iterator[None]:
+    """What a server of tools may open and ask is of its whole process, here of one worker's tests."""
+    yield
+    from analyzers.bundle.confined import confine
+    from cli.collectors.kafka_reach import allow_only
+
+    confine(None)
+    allow_only(None)
+
+
+@pytest.fixture(autouse=True)
 def _every_report_keeps_the_contract() -> Iterator[None]:
     yield
     assert contract.breaches() == [], "a report that this test made is not what `diag schema` describes"
