@@ -15,7 +15,9 @@ from analyzers.tables import SINK_SKIPS, Row
 
 Tables = Mapping[str, Sequence[Row]]
 SKIPPED = "batch-commit-skipped"
-_BEGINS = ("query-started", "query-resumed")
+STARTED, PROGRESS = "query-started", "query-progress"
+_BEGINS = (STARTED, "query-resumed")
+_LOOKED_AT = frozenset({SKIPPED, PROGRESS, *_BEGINS})
 _ENOUGH_UNREAD = 3
 """Batches: offsets of Kafka move without rows where transactions end."""
 _FILE_SINK = "FileSink["
@@ -29,19 +31,21 @@ def batch_skips(tables: Tables) -> list[Row]:
             batches[row["scope"], row["query"]].append(row)
     for rows in batches.values():
         rows.sort(key=lambda row: (row["batch"], row["at"] is not None and row["at"].timestamp()))
+    events = [event for event in tables.get("log_events", ()) if event["signature"] in _LOOKED_AT]
     found: dict[tuple[str, str | None], dict[str, Any]] = {}
-    for made in (*_by_lines(batches, tables), *_by_progress(batches, tables), *_by_table(batches, tables)):
+    for made in (*_by_lines(batches, events), *_by_progress(batches, events), *_by_table(batches, tables)):
         found.setdefault((made["scope"], made["job"]), made)
-    return [SINK_SKIPS.row({**made, **_of_query(made, batches, tables)}) for made in found.values()]
+    return [SINK_SKIPS.row({**made, **_of_query(made, batches, events, tables)}) for made in found.values()]
 
 
-def _by_lines(batches: Mapping[tuple[str, str | None], list[Row]], tables: Tables) -> Iterator[dict[str, Any]]:
+def _by_lines(batches: Mapping[tuple[str, str | None], list[Row]], events: Sequence[Row]) -> Iterator[dict[str, Any]]:
     lines: dict[tuple[str, str | None, str], list[Row]] = defaultdict(list)
     runs: dict[tuple[str, str], int] = defaultdict(int)
-    for event in tables.get("log_events", ()):
+    for event in events:
         runs[event["scope"], event["file"]] += event["signature"] in _BEGINS
         detail = event["detail"] or {}
-        if event["signature"] == SKIPPED and (number := event["checkpoint"] or detail.get("version", event["checkpoint"])) is not None:
+        number = event["checkpoint"] if event["checkpoint"] is not None else detail.get("version")
+        if event["signature"] == SKIPPED and number is not None:
             lines[event["scope"], detail.get("query") or event["job"], event["file"]].append(
                 {**event, "checkpoint": int(number), "run": runs[event["scope"], event["file"]]}
             )
@@ -60,12 +64,8 @@ def _by_lines(batches: Mapping[tuple[str, str | None], list[Row]], tables: Table
         }  # fmt: skip
 
 
-def _by_progress(batches: Mapping[tuple[str, str | None], list[Row]], tables: Tables) -> Iterator[dict[str, Any]]:
-    logged = {
-        (event["scope"], event["file"], event["line"]): event["at"]
-        for event in tables.get("log_events", ())
-        if event["signature"] == "query-progress"
-    }
+def _by_progress(batches: Mapping[tuple[str, str | None], list[Row]], events: Sequence[Row]) -> Iterator[dict[str, Any]]:
+    logged = {(event["scope"], event["file"], event["line"]): event["at"] for event in events if event["signature"] == PROGRESS}
     for (scope, query), rows in batches.items():
         unread: list[Row] = []
         for row in rows:
@@ -113,17 +113,15 @@ def _held(rows: Sequence[Row], scope: str, tables: Tables, application: str | No
     return max(own, key=lambda commit: commit["committed"], default=None)
 
 
-def _of_query(made: Mapping[str, Any], batches: Mapping[tuple[str, str | None], list[Row]], tables: Tables) -> dict[str, Any]:
+def _of_query(
+    made: Mapping[str, Any], batches: Mapping[tuple[str, str | None], list[Row]], events: Sequence[Row], tables: Tables
+) -> dict[str, Any]:
     """Its name and directory, and what the table holds."""
     rows = batches.get((made["scope"], made["job"]), [])
     commit = _held(rows, made["scope"], tables, made.get("application"))
     sink = next((row["sink"] for row in reversed(rows) if (row["sink"] or "").startswith(_FILE_SINK)), None)
-    starts = [
-        event
-        for event in tables.get("log_events", ())
-        if event["signature"] == "query-started" and event["scope"] == made["scope"] and event["job"] == made["job"]
-    ]
-    detail = (starts[-1]["detail"] if starts else None) or {}
+    own = (event for event in reversed(events) if (event["scope"], event["job"]) == (made["scope"], made["job"]))
+    detail = next((event["detail"] for event in own if event["signature"] == STARTED), None) or {}
     return {
         "job_name": next((row["name"] for row in rows if row["name"]), None) or detail.get("query_name"),
         "directory": detail.get("path"),
