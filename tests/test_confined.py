@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,7 +21,7 @@ from cli.shell.exits import CannotLook
 
 
 @pytest.fixture
-def inside(tmp_path: Path) -> Iterator[Path]:
+def inside(tmp_path: Path) -> Path:
     """A directory to which this process is confined; beside it lies `secret.log`, to which a link in it leads."""
     (tmp_path / "inside" / "below").mkdir(parents=True)
     (tmp_path / "inside-not").mkdir()
@@ -31,8 +30,7 @@ def inside(tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "inside" / "linked.log").symlink_to(tmp_path / "secret.log")
     (tmp_path / "inside" / "folder").symlink_to(tmp_path / "inside-not")
     confine([str(tmp_path / "inside")])
-    yield tmp_path / "inside"
-    confine(None)
+    return tmp_path / "inside"
 
 
 def test_links_and_dots_are_resolved_first(inside: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzers.bundle.confined import confine
 from analyzers.report.finding import NotChecked, Quote
 from analyzers.report.report import Report, Source, Verdict
 from analyzers.report.without_secrets import without_secrets
@@ -37,13 +35,6 @@ GOLDEN = Path(__file__).parent / "golden" / "tools.json"
 ILL = INCIDENTS / "ill" / "broker-shrink-restart-loop" / "raw"
 LARGEST = ("lab-checkpoint-storage-full", "lab-spark-kafka-failing-batch", "lab-jobmanager-killed-messages-lost", "lab-broker-shrink-hung")
 """Recordings with the longest reports, verdicts and answers."""
-
-
-@pytest.fixture(autouse=True)
-def _unconfined() -> Iterator[None]:
-    yield
-    confine(None)
-    allow_only(None)
 
 
 def calls_on(engine: Engine, *paths: Path, addresses: tuple[str, ...] = (), **options: Any) -> Calls:

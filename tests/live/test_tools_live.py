@@ -10,8 +10,6 @@ import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # it is there, and not in its __all__
 
-from analyzers.bundle.confined import confine
-from cli.collectors.kafka_reach import allow_only
 from cli.options.shared import RunOptions
 from cli.tools.answers import MOST_BYTES
 from cli.tools.calls import Calls
@@ -42,8 +40,6 @@ def calls() -> Iterator[Calls]:
     made = Calls(Permitted(), RunOptions(spark_master="local[1]"), "0.0.1")
     yield made
     made.close()
-    confine(None)
-    allow_only(None)
 
 
 def ask(calls: Calls, tool: str, **arguments: Any) -> dict[str, Any]:
