@@ -75,6 +75,7 @@ class TestMeanings:
     def test_each_fault_has_one(self) -> None:
         """Texts at WARN or ERROR, texts of exceptions, and texts without a level; a progress report that carries one is a step."""
         steps = {
+            "offset-listed",
             "query-progress", "kafka-client-config", "binding-answered", "rdkafka-fetch-start", "rdkafka-offset-fetched",
             "sink-transaction-resumed",
         }  # fmt: skip

@@ -48,6 +48,8 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 _MINUTES, _LONG = timedelta(minutes=2), timedelta(days=14)
 _ENOUGH, _RULES = 1.3, 0.5
 _LOOKED_AT = 400
+_SHORT = 160
+_SENTENCE = re.compile(r"[.;!?] +(?=[A-Z\d])|; +")
 
 
 def changed(rows: Iterable[Row], names: frozenset[str], first: datetime | None, asks: Asks | None = None) -> Row | None:
@@ -68,6 +70,15 @@ def changed(rows: Iterable[Row], names: frozenset[str], first: datetime | None, 
 def is_change(line: str) -> bool:
     """Whether a line of a log reports a change of a setting or of a version."""
     return _STRONG.search(line[:_LOOKED_AT]) is not None
+
+
+def part_of_change(text: str) -> str:
+    """Of a line of several sentences those from the one on that reports the change, so that a cut does not take it away."""
+    found = _STRONG.search(text[:_LOOKED_AT]) or _WEAK.search(text[:_LOOKED_AT])
+    if found is None or len(text) <= _SHORT:
+        return text
+    before = [sentence.end() for sentence in _SENTENCE.finditer(text, 0, found.start())]
+    return text[before[-1] :] if before else text
 
 
 def _score(row: Row, names: frozenset[str], first: datetime | None) -> float:

@@ -80,6 +80,16 @@ def in_words_of(program: Program, text: str) -> str | None:
     return _said(text, program.names)
 
 
+def called_by_others(setting: str) -> frozenset[str]:
+    """What the clients of Kafka call a setting that one of them calls `setting`."""
+    found: set[str] = set()
+    for own in _called().values():
+        names = {said for program, said in own.items() if program != _OTHERWISE}
+        if setting in names:
+            found |= names - {setting}
+    return frozenset(found)
+
+
 def unknown_to(program: Program, text: str) -> list[str]:
     """The terms of `text` that the program does not know."""
     foreign = [term for term, owners in owners_in(text) if not knows(program, owners)]

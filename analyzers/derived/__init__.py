@@ -26,6 +26,7 @@ from analyzers.derived.lag.suspects import suspect_windows
 from analyzers.derived.next_start.start_odds import start_odds
 from analyzers.derived.planned.broker_removal import broker_removal
 from analyzers.derived.planned.restore.questions import restore_answers
+from analyzers.derived.settings_given import settings_given
 from analyzers.tables import Row
 from analyzers.tables.memory import gc_paused
 
@@ -33,13 +34,14 @@ from analyzers.tables.memory import gc_paused
 def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[str, Sequence[Row]]:
     """`tables` and those derived from them, each where there is something to derive it from.
 
-    Of log events and a JobManager's exceptions jobs_seen, attempts, faults and job_state; of log events split_claims, job_lives,
-    recurring_errors, checkpoint_expiries and strange_starts, with checkpoints skipped_state, with offsets dead_letters; of a
-    JobManager's answers barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of saved metrics metric_troubles and
-    marks_at_minimum; of thread dumps thread_waits; of progress, pasted or logged, query_batches;
-    of these, of logs and of commits sink_skips; of splits split_audit; of logs and splits
-    open_ends and unread_partitions; of probed bootstrap servers forecast and forecast_fixes; of planned changes preflight; of samples of
-    offsets lag_status and lag_truth. `own`: rows of log events, of which there are many, may be changed.
+    Of notes and log events settings; of log events and a JobManager's exceptions jobs_seen, attempts, faults and job_state; of log
+    events split_claims, job_lives, recurring_errors, checkpoint_expiries and strange_starts, with checkpoints skipped_state, with
+    offsets dead_letters; of a JobManager's answers barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of saved
+    metrics metric_troubles and marks_at_minimum; of thread dumps thread_waits; of progress, pasted or logged, query_batches; of these,
+    of logs and of commits sink_skips; of splits split_audit; of logs and splits open_ends and unread_partitions; of probed bootstrap
+    servers forecast and forecast_fixes; of planned changes preflight; of samples of offsets lag_status and lag_truth.
+
+    `own`: rows of log events, of which there are many, may be changed.
     """
     out: dict[str, Sequence[Row]] = dict(tables)
     if "log_events" in out:
@@ -63,6 +65,7 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         count_all(attempts, jobs, events, out.get("log_counts", ()))
         count_failures(faults, attempts, events, out.get("log_counts", ()))
         out["log_events"] = events
+        out["settings"] = settings_given(out)
         out["attempts"], out["faults"], out["jobs_seen"] = attempts, faults, jobs
         out["checkpoint_expiries"] = checkpoint_expiries(events, out.get("log_counts"))
         out["split_claims"] = split_claims_of(events, attempts)
@@ -71,6 +74,8 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out["skipped_state"] = skipped_state(out)
         out["dead_letters"] = dead_letters(out)
         out["strange_starts"] = strange_starts(out)
+    elif "log_remarks" in out:
+        out["settings"] = settings_given(out)
     if "exceptions" in out:
         from analyzers.derived.failures.rest_faults import with_rest_faults
 

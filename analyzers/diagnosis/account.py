@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from analyzers.causal.asks import asks_of, general_steps
 from analyzers.causal.beside import Surroundings
+from analyzers.causal.changes import part_of_change
 from analyzers.causal.explain import Explained, explained
 from analyzers.causal.links import LINKS
 from analyzers.causal.observation import Entity, Observation
@@ -30,6 +31,7 @@ from analyzers.diagnosis.circumstances import circumstances
 from analyzers.diagnosis.findings import SHOWS
 from analyzers.diagnosis.named import named_in
 from analyzers.diagnosis.programs import Programs
+from analyzers.diagnosis.settings_named import settings_named
 from analyzers.diagnosis.templates import fill
 from analyzers.diagnosis.user_lines import place_of, user_line
 from analyzers.inference import Inference, infer
@@ -127,7 +129,12 @@ class Accounts:
         return replace(noticed, beside=beside[:_MOST_BESIDE_NOTICED], changed=changed)
 
     def of(self, verdict: Verdict) -> Verdict:
-        """`verdict` with its words and what explains it."""
+        """`verdict` with its words, what explains it, and what the settings are that its steps name."""
+        told = self._told(verdict)
+        rows = self._of_scope("settings", verdict.scope)
+        return replace(told, settings=settings_named((told.headline or "", *told.steps), rows)) if rows else told
+
+    def _told(self, verdict: Verdict) -> Verdict:
         main, mates = self._members(verdict)
         if main is None:
             return verdict
@@ -309,7 +316,10 @@ class Accounts:
         found = around.of(decisive, rows, min(times, default=None), max(times, default=None), _MOST_BESIDE, job, asks)
         changed = around.changed(decisive, rows, min([*times, *([since] if since else [])], default=None), asks)
         quotes = tuple(_quote_of(each.row) for each in found)
-        return quotes, (_quote_of(changed),) if changed is not None and all(each.row is not changed for each in found) else ()
+        if changed is None or any(each.row is changed for each in found):
+            return quotes, ()
+        note = changed["level"] is None and not changed.get("chain")
+        return quotes, (_quote_of({**changed, "text": part_of_change(changed["text"] or "")} if note else changed),)
 
     @staticmethod
     def _stated(stated: str, effect: str, own: _Group) -> Explained | None:

@@ -83,6 +83,8 @@ class Verdict:
     """What other lines say of the same things, the most telling first: of other processes, of notes, and below an error."""
     changed: tuple[Quote, ...] = ()
     """What was changed before it began, as a line says that names the same things or is near."""
+    settings: tuple[Quote, ...] = ()
+    """Lines of the evidence that give what its steps would have changed."""
     before: tuple[Quote, ...] = ()
     """The line that stands before each of its failures, word for word: the record, file or batch that fails again."""
     named: Mapping[str, Any] = field(default_factory=dict)

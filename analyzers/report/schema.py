@@ -157,6 +157,7 @@ def _account() -> dict[str, Schema]:
         "words": {**_list(quote), "description": "The product's decisive words, those of the deepest cause first."},
         "where": {**_MAYBE_TEXT, "description": "The subject in words."},
         "changed": {**_list(quote), "description": "Lines that report a change before it, near it or of the same things."},
+        "settings": {**_list(quote), "description": "Lines that give the settings that its steps name."},
         "before": {**_list(quote), "description": "The line before each of its failures, word for word: the record that fails again."},
         "named": {"type": "object", "description": "By kind what its lines agree on beside the subject: topic, group, label, file, …"},
         "because": {**_list(because), "description": "Observations that explain the verdict, the deepest first."},

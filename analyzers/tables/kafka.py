@@ -521,12 +521,13 @@ topic string topic
 partition long partition
 offset long where it began; null where it is only known to be the end
 policy string auto.offset.reset, as far as it is known: latest, earliest
-reason string gone (its committed offset is), renamed (another group was there), added (others of the topic have one)
+reason string gone (its committed offset is), renamed (another group was there), added (others have one), marked (restored without one)
 before string the group, else the client, that was there: another one where it is `renamed`
 known long the offset that it was known to have, null where it had none
 known_at timestamp when
 records long so many at most lie between: not read if above zero, read again if below; null if unknown
 others long partitions of the topic of which it had a committed offset
+removed_at timestamp when a broker removed committed offsets in between, of any group; null where no log shows it
 """,
     derived=True,
 )

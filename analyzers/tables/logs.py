@@ -54,6 +54,21 @@ text string the text, clipped
 """,
 )
 
+SETTINGS = table(
+    "settings",
+    "settings that configuration, code and notes beside logs give, or a client at its start (analyzers/derived/settings_given.py)",
+    """
+at timestamp time of the line, UTC; null where it has none
+file string file (archive members and streams as file!member)
+line long number of the line
+name string the name as the line spells it
+key string the name without case and separators: autooffsetreset
+value string the value
+text string the line, clipped
+""",
+    derived=True,
+)
+
 LOG_COUNTS = table(
     "log_counts",
     "how often each signature was seen, per task, host and minute; counts are complete where log_events is a selection",

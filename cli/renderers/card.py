@@ -169,7 +169,8 @@ def _quotes(verdict: Verdict) -> list[tuple[str, str]]:
         if len(rows) < _MOST_QUOTES and _share(words := quoted(quote), shown) < _MOSTLY:
             rows.append((f"{BESIDE} “{words}”", quote_place(quote)))
             shown = f"{shown} {words}"
-    last = ((mark, quote) for mark, quotes in ((CHANGED, verdict.changed), (BEFORE, verdict.before)) for quote in quotes)
+    marked = ((CHANGED, verdict.changed), (BEFORE, verdict.before), (SET, verdict.settings))
+    last = ((mark, quote) for mark, quotes in marked for quote in quotes)
     return [*rows, *((f"{mark} “{words}”", quote_place(quote)) for mark, quote in last if _share(words := quoted(quote), shown) < _MOSTLY)]
 
 
@@ -179,6 +180,8 @@ BEFORE = "before each"
 """How the row of a line begins that stands before each failure."""
 CHANGED = "changed before"
 """How the row of a line begins that reports a change before it."""
+SET = "now set"
+"""How the row of a line begins that gives a setting which the steps name."""
 _MOST_QUOTES = 5
 
 

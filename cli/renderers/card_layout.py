@@ -13,7 +13,7 @@ from analyzers.report.outcome import doubt
 from analyzers.report.report import Report
 from cli.renderers import noticing
 from cli.renderers.acknowledgements import matrix
-from cli.renderers.card import BEFORE, BESIDE, CHANGED, Card, Told, cards, changed, finding_quotes, is_open, noticed_quotes, remains
+from cli.renderers.card import BEFORE, BESIDE, CHANGED, SET, Card, Told, cards, changed, finding_quotes, is_open, noticed_quotes, remains
 from cli.renderers.picture import LABEL, picture
 from cli.renderers.wording import all_clear, clipped, clock, is_clear, nothing_wrong, printable
 
@@ -58,7 +58,7 @@ def lines(report: Report, width: int) -> Iterator[Line]:
 def _fitted(report: Report, card: Card, width: int) -> Iterator[Line]:
     """The page of one job. What other lines say gives way where it would not fit a screen, then all but the end of the story."""
     end = list(_end(report, width))
-    beside = [quote for quote in card.quotes if quote[0].startswith((BEFORE, BESIDE, CHANGED))]
+    beside = [quote for quote in card.quotes if quote[0].startswith((BEFORE, BESIDE, CHANGED, SET))]
     own = [quote for quote in card.quotes if quote not in beside]
     rows: list[Line] = []
     shorter = [(number, card.story) for number in range(len(beside), -1, -1)] + [(0, card.story[-1:])]
@@ -85,7 +85,7 @@ def _card(card: Card, width: int, *, first: bool) -> Iterator[Line]:
     mark = ("✓ ", "over") if card.over else ("✗ ", "broken")
     yield from wrapped([mark, (card.headline, "strong"), (f"  [{card.verdict.code}]", "dim")], width, _INDENT)
     for words, place in card.quotes:
-        beside = words.startswith((BEFORE, BESIDE, CHANGED))
+        beside = words.startswith((BEFORE, BESIDE, CHANGED, SET))
         yield from _quote(words, place, width, _MOST_OF_BESIDE if beside else _MOST_QUOTED if len(card.quotes) > 1 else _MOST_ALONE)
     if card.where:
         yield from wrapped([("where  ", "dim"), (card.where, "")], width, _INDENT + 7, first=_INDENT)

@@ -129,6 +129,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
         "words": [_quote(quote) for quote in verdict.words],
         "beside": [_quote(quote) for quote in verdict.beside],
         "changed": [_quote(quote) for quote in verdict.changed],
+        "settings": [_quote(quote) for quote in verdict.settings],
         "before": [_quote(quote) for quote in verdict.before],
         "named": dict(verdict.named),
         "where": ", ".join(subject_words(verdict.subject)) or None,

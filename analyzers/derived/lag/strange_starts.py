@@ -4,7 +4,10 @@ no error to it.
 At the first start of a group that is normal. It is none where the group is known to have had an offset of the partition (it was deleted, or
 forgotten: offsets.retention.minutes after the last member left), where the same reader was there under another group id, or where the group
 has offsets of the topic's other partitions: then this one is new, and `latest` begins it behind what was written until the client saw it.
-Source: ConsumerCoordinator, SubscriptionState of kafka-clients; rdkafka_offset.c, rdkafka_partition.c; KIP-211.
+A Flink source that began at `latest` keeps a mark instead of an offset for a partition that has given it no record: after a restore it
+seeks the end again, behind what was written meanwhile.
+Source: ConsumerCoordinator, SubscriptionState of kafka-clients; rdkafka_offset.c, rdkafka_partition.c; KIP-211; KafkaPartitionSplit of
+Flink's connector, FLINK-28303; TopicPartition of confluent-kafka's Python (-1001 is RD_KAFKA_OFFSET_INVALID).
 """
 
 from __future__ import annotations
@@ -15,19 +18,26 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from analyzers.derived.settings_given import values_of
 from analyzers.tables import STRANGE_STARTS, Row
 
 Tables = Mapping[str, Sequence[Row]]
 Place = tuple[str, int]
 
-_NONE = frozenset(("offset-not-committed", "rdkafka-offset-none"))
+_NONE = frozenset(("offset-not-committed", "rdkafka-offset-none", "offset-listed-none"))
 _BEGUN = frozenset(("offset-reset", "rdkafka-fetch-start"))
-_KNOWN = frozenset(("offset-committed-used", "rdkafka-offset-fetched", "rdkafka-fetch-start"))
-_READ = _NONE | _BEGUN | _KNOWN | {"kafka-client-config"}
+_KNOWN = frozenset(("offset-committed-used", "rdkafka-offset-fetched", "rdkafka-fetch-start", "offset-listed"))
+_ENDED = "offset-sought-end"
+_SOUGHT = "offset-sought"
+_REMOVED = "group-offsets-deleted"
+_RESTORED = frozenset(("job-restored", "savepoint-restored", "splits-restored", "enumerator-restored"))
+_READ = _NONE | _BEGUN | _KNOWN | _RESTORED | {_ENDED, _SOUGHT, _REMOVED}
 _PROMPT = 60
 """Seconds within which a client that has no offset finds its first one."""
 _AT_ONCE = 5
 """Seconds within which a client learns of all partitions that it was assigned what the group has committed."""
+_RESTORE = 600
+"""Seconds after a restore within which its sources begin to read."""
 _YOUNG = 10
 """A partition that holds so many times fewer records than the others of its topic was added."""
 _ENDS = {"END": "latest", "BEGINNING": "earliest"}
@@ -51,16 +61,20 @@ def strange_starts(tables: Tables) -> list[Row]:
             events[event["scope"]].append(event)
     found = []
     for scope, own in events.items():
-        if any(event["signature"] in _NONE for event in own):
-            own = _named(own)
+        if any(event["signature"] in _NONE or event["signature"] == _ENDED for event in own):
             pasted = [row for row in tables.get("pasted_offsets", ()) if row["scope"] == scope]
-            found += [STRANGE_STARTS.row(values) for values in _of_scope(sorted(own, key=_order), pasted)]
+            policies = values_of((row for row in tables.get("settings", ()) if row["scope"] == scope), "auto.offset.reset")
+            own = sorted(_named(own, pasted), key=_order)
+            found += [STRANGE_STARTS.row(values) for values in (*_of_scope(own, pasted, policies), *_marked(own))]
     return found
 
 
-def _named(events: Sequence[Row]) -> list[Row]:
+def _named(events: Sequence[Row], pasted: Sequence[Row]) -> list[Row]:
     """`events` with the reader of their file where a line does not name it and the file has one: kafka-clients 4.3 print no client before
-    "Setting offset for partition"."""
+    "Setting offset for partition". Of a file that names none it is the one group that is shown to read the topic."""
+    groups: dict[str, set[str]] = defaultdict(set)
+    for row in pasted:
+        groups[row["topic"]].add(row["group"])
     readers: dict[str, dict[str, Row]] = defaultdict(dict)
     for event in events:
         if event["topic"] is not None and _reader(event):
@@ -70,20 +84,22 @@ def _named(events: Sequence[Row]) -> list[Row]:
         if not _reader(event) and len(readers[event["file"]]) == 1:
             (other,) = readers[event["file"]].values()
             named.append({**event, "client": other["client"], "group": other["group"]})
+        elif not _reader(event) and not readers[event["file"]] and len(groups[event["topic"] or ""]) == 1:
+            named.append({**event, "group": min(groups[event["topic"]])})
         else:
             named.append(event)
     return named
 
 
-def _of_scope(events: Sequence[Row], pasted: Sequence[Row]) -> Iterator[dict[str, Any]]:
+def _of_scope(events: Sequence[Row], pasted: Sequence[Row], policies: Set[str]) -> Iterator[dict[str, Any]]:
     starts = [event for event in events if event["signature"] in _NONE and event["topic"] is not None]
     begun = [_begun(start, events) for start in starts]
     known = _known(events, pasted, starts, begun)
-    policies = {event["detail"].get("reset") for event in events if event["signature"] == "kafka-client-config"} - {None}
+    removals = [event["at"] for event in events if event["signature"] == _REMOVED]
     for start, first in zip(starts, begun, strict=True):
         place, group, at = (start["topic"], start["partition"]), _reader(start), start["at"]
         offset = first["offset"] if first else None
-        policy = _ENDS.get(start["detail"].get("reset_to") or "") or (min(policies) if len(policies) == 1 else None)
+        policy = _ENDS.get((start["detail"] or {}).get("reset_to") or "") or (min(policies) if len(policies) == 1 else None)
         values = {
             **{column: start[column] for column in ("scope", "as_of", "file", "line", "text", "job", "topic", "partition")},
             "at": at, "group": start["group"], "client": _client(start), "offset": offset, "policy": policy,
@@ -99,12 +115,42 @@ def _of_scope(events: Sequence[Row], pasted: Sequence[Row]) -> Iterator[dict[str
         others = _others(known, place[0], group, at, without=at_once)
         if own and lost:
             if offset is None or offset != own[-1].offset:
-                yield values | _was(own[-1], "gone", offset, policy)
+                removed = max((each for each in removals if own[-1].at < each < at), default=None)
+                yield values | _was(own[-1], "gone", offset, policy) | {"removed_at": removed}
         elif others:
-            if policy == "latest" and offset and offset * _YOUNG <= min(others):
-                yield values | {"reason": "added", "records": offset, "others": len(others)}
+            if _behind(policy, place, others) and offset and offset * _YOUNG <= min(others.values()):
+                yield values | {"reason": "added", "records": offset, "others": len(others), "policy": "latest"}
         elif not own and before and policy == "latest" and _moved_on(before[-1], offset, at, events):
             yield values | _was(before[-1], "renamed", offset, policy)
+
+
+def _marked(events: Sequence[Row]) -> Iterator[dict[str, Any]]:
+    """Of a restored source the partitions that it begins at their end, while it goes on at offsets of the others."""
+    restores = [event["at"] for event in events if event["signature"] in _RESTORED]
+    sought = [event for event in events if event["signature"] == _SOUGHT and event["topic"] is not None]
+    for event in events:
+        if event["signature"] != _ENDED or event["topic"] is None or ((event["detail"] or {}).get("start") or "").lower() != "latest":
+            continue
+        at, first = event["at"], _begun(event, events)
+        others = {
+            other["partition"]
+            for other in sought
+            if other["topic"] == event["topic"] and other["group"] == event["group"] and abs((other["at"] - at).total_seconds()) <= _PROMPT
+        }
+        if first and first["offset"] and others and any(0 <= (at - restore).total_seconds() <= _RESTORE for restore in restores):
+            yield {
+                **{column: event[column] for column in ("scope", "as_of", "file", "line", "text", "job", "topic", "partition", "group")},
+                "at": at, "client": "" if event["group"] else _client(event), "offset": first["offset"], "policy": "latest",
+                "reason": "marked", "records": first["offset"], "others": len(others),
+            }  # fmt: skip
+
+
+def _behind(policy: str | None, place: Place, others: Mapping[int, int]) -> bool:
+    """Whether an added partition is begun at its end: as the client says, or since its first records cannot be gone so soon.
+
+    An added partition has a higher number than those before, and a log that is minutes old begins with offset 0.
+    """
+    return policy == "latest" or (policy is None and place[1] > max(others))
 
 
 def _was(known: _Known, reason: str, offset: int | None, policy: str | None) -> dict[str, Any]:
@@ -143,13 +189,14 @@ def _begun(start: Row, events: Sequence[Row]) -> Row | None:
     return None
 
 
-def _others(known: Mapping[Place, Sequence[_Known]], topic: str, group: str, at: datetime, *, without: Set[Place]) -> list[int]:
-    """The newest offsets that `group` had committed of the topic's other partitions when it began some `without` any."""
-    newest = []
+def _others(known: Mapping[Place, Sequence[_Known]], topic: str, group: str, at: datetime, *, without: Set[Place]) -> dict[int, int]:
+    """The newest offsets that `group` had committed of the topic's other partitions, by partition, when it began some `without` any."""
+    newest = {}
     for place, offsets in known.items():
         if place[0] == topic and place not in without:
             mine = [one.offset for one in offsets if one.committed and one.group == group and (one.at - at).total_seconds() <= _AT_ONCE]
-            newest += mine[-1:]
+            if mine:
+                newest[place[1]] = mine[-1]
     return newest
 
 

@@ -79,10 +79,14 @@ def is_blocked(line: str) -> bool:
 
 _REPORTED = expression(
     r"""(?ix)\b(?:
-        (?:is|are|was|were|goes|went|go)\ (?:missing|lost|gone|wrong|empty|null|stale|twice|not\ (?:in|there)\b)
+        (?:is|are|was|were|goes|went|go|stays?|remains?)\ (?:still\ |all\ |always\ )?
+          (?:missing|lost|gone|wrong|empty|null|stale|twice|not\ (?:in|there)\b)
         | missing\ (?:in|from|since|ids?|rows?|records?|data)
         | (?:rows?|records?|events?|orders?|messages?|data|files?|results?|numbers?|totals?|values?)\b.{0,60}
           \b(?:missing|lost|twice|duplicated?|doubled|wrong|too\ (?:few|low|small|high|many)|null|empty)
+        | (?:rows?|records?|events?|orders?|messages?|files?|results?|users?|devices?|customers?)\b.{0,60}
+          \b(?:(?:have|has|had|got|get|with)\ no|are\ not\ (?:in|there)|(?:do|does|did)\ not\ (?:arrive|react|appear|show|get|reach|come))\b
+        | only\ (?:partly|half|part\ of)\ (?:in|of|the)\b | \d\ are\ not\b
         | (?:shows?|have|has|sees?|gets?)\ (?:a\ |an\ )?(?:strange|wrong|null|empty|old|stale|other)
         | (?:no|any)\ (?:rows?|files?|records?|data|objects?|events?|messages?|output|entries)
           \ (?:newer|later|since|after|for|from|arriv\w+|in)\b
@@ -99,9 +103,19 @@ _NOT_REPORTED = expression(
 )
 _PROSE = expression(r"[A-Za-z]{2,}")
 _NO_PROSE = expression(r"\s*(?:[\[{<|$\"+]|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d|//|--\s|SELECT\b|[\w.-]+\s*[=:]\s*\S+\s*$)")
+_CODE = expression(
+    r"""(?x)^(?!\s*(?i:select|insert|update|delete|alter|create|drop|grant|revoke|truncate|set|show|\#|//|--)\b)
+        (?: \s*[.}@]\w* | .*(?:;|\{|\()\s*$ | .*\w\(.{0,200}\)\s*[,;:)]*$ | \s*(?:for|if|while)\b.*:\s*$
+          | \s*(?:def|import|package|return)\s )"""
+)
 _PLACEHOLDER = "__debezium_unavailable_value"
 """What stands in a row for a large value that PostgreSQL did not send, as it had not changed."""
 _LEAST_PROSE = 6
+
+
+def is_code(line: str) -> bool:
+    """Whether a line of a note is one of a program's source, which states no fact; statements of SQL do."""
+    return _CODE.search(line[:_LOOKED_AT]) is not None
 
 
 def is_reported(line: str) -> bool:
@@ -109,6 +123,6 @@ def is_reported(line: str) -> bool:
     head = line[:_LOOKED_AT]
     if _PLACEHOLDER in head:
         return True
-    if _NO_PROSE.match(head) or len(_PROSE.findall(head)) < _LEAST_PROSE:
+    if _NO_PROSE.match(head) or is_code(head) or len(_PROSE.findall(head)) < _LEAST_PROSE:
         return False
     return _REPORTED.search(head) is not None and _NOT_REPORTED.search(head) is None

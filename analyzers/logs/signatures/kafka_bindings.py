@@ -30,7 +30,31 @@ _OF_TLS = r"[^\n]{0,300}(?:x509: |\btls: (?!first record)|[cC]ertificate |CERTIF
 _FINAL = meaning(ACCESS, FENCED_MEMBER, FENCED_PRODUCER, MEMBERSHIP, OFFSET, POLICY, SIZE, TOPIC)
 _HOST = r"(?P<address>(?:\[[0-9a-f:]+\]|[\w.-]+):\d+)"
 
+_LISTED = (
+    r"(?i:\bcommitted\b)[^\n]{0,80}?(?:TopicPartition\{topic=)?(?P<topic>[\w.-]+)(?:,partition=| \[\[|\[)(?P<partition>\d+)"
+    r"(?:,offset=|\]\] @|\]@)"
+)
+"""How bindings of librdkafka print a partition with an offset: in Python, .NET, Go."""
+
 SIGNATURES = (
+    Signature(
+        id="offset-listed",
+        says="An application prints the offset that its group has committed of a partition.",
+        literals=("TopicPartition{topic=",),
+        pattern=rf"{_LISTED}(?P<offset>\d+)",
+        where="line",
+        sample="committed TopicPartition{topic=orders,partition=1,offset=390,leader_epoch=None,error=None}",
+        keep=(100, 50),
+    ),
+    Signature(
+        id="offset-listed-none",
+        says="An application prints that its group has no committed offset of a partition: normal at its first start.",
+        literals=("offset=-1001", "@Unset [-1001]", "]@unset"),
+        pattern=rf"{_LISTED}(?:-1001|Unset \[-1001\]|unset)",
+        where="line",
+        sample="committed TopicPartition{topic=orders,partition=1,offset=-1001,leader_epoch=None,error=None}",
+        keep=(100, 50),
+    ),
     Signature(
         id="rdkafka-error-raised",
         says="An application got an error of librdkafka that the client does not mend by itself.",

@@ -6,7 +6,7 @@ Node ids: negative = entry ``-1-id`` of the bootstrap list, above 2147480000 = c
 from __future__ import annotations
 
 from analyzers.logs.signatures.identifiers import CLIENT, NODE, SOCKET, TP
-from analyzers.logs.signatures.origin import failed_task, flink, in_flink, kafka_client
+from analyzers.logs.signatures.origin import failed_task, flink, in_flink, kafka_broker, kafka_client
 from analyzers.logs.signatures.signature import Signature
 
 _C = "[Consumer clientId=orders-totals-1, groupId=orders-totals] "
@@ -371,5 +371,14 @@ SIGNATURES = (
         ),
         keep=(20, 20),
         apart=("address",),
+    ),
+    Signature(
+        id="console-consumer-ended",
+        says="kafka-console-consumer ended, as no record came within its --timeout-ms.",
+        literals=("Error processing message, terminating consumer process",),
+        pattern=r"terminating consumer process:[^\n]*\n[^\n]*TimeoutException\s*(?:\n|$)",
+        where="event",
+        sample=kafka_broker("kafka.tools.ConsoleConsumer$", "Error processing message, terminating consumer process: ", "ERROR")
+        + "\norg.apache.kafka.common.errors.TimeoutException",
     ),
 )

@@ -13,6 +13,7 @@ NORMAL: dict[str, str] = {
     "configuration-key-old": "Harmless: the old key still works; a later Flink version may drop it.",
     "kafka-config-unknown": "Harmless: Kafka clients warn about every property that they do not use themselves.",
     "program-interrupted": "Normal in a notebook or a shell: whoever ran the program stopped it.",
+    "console-consumer-ended": "Normal: a listing of records that had an end.",
     "signal-received": "Normal at a stop or a redeployment; otherwise the cluster or its operator ended the process.",
     "process-stop-requested": "Normal at a stop, a drain or a redeployment; the log does not name who asked.",
     "executor-decommissioned": "Normal when Spark scales down or a node is drained; its tasks run elsewhere.",
@@ -226,6 +227,7 @@ FAULTS: dict[str, str] = {
     "rdkafka-offset-none": "Normal at a first start of a group; later it reads again, or skips what was written before.",
     "rdkafka-offset-reset": "Records between the wanted and the new offset are skipped, or read again.",
     # --- Kafka clients of other languages ---------------------------------------------------------------------------
+    "offset-listed-none": "Normal at a first start of a group; later it reads again, or skips what was written before.",
     "rdkafka-error-raised": "The client does not mend this by itself: the application has to handle it.",
     "rdkafka-fatal": "The client does nothing more; the application must make a new one.",
     "rdkafka-error-passing": "Normal: idle connections end, and the client connects again; a fault when it goes on for minutes.",
