@@ -28,7 +28,7 @@ from analyzers.report.durations import counted
 from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding
 from analyzers.report.noticed import REPORTED, WENT_ON, Noticed
 from analyzers.report.report import Verdict
-from analyzers.tables import Row
+from analyzers.tables import STANDING_VALUES, Row
 from analyzers.tables.by_column import column
 
 Tables = Mapping[str, Sequence[Row]]
@@ -69,7 +69,23 @@ def noticed(tables: Tables, findings: Sequence[Finding], verdicts: Sequence[Verd
     survived = {_place(event) for event in tables.get("log_events", ()) if event["signature"] in GOES_ON}
     rows = [_row(key, groups[key], number, work, causes, places, asked) for key, number in numbers.items()]
     rows = [replace(row, normal=row.normal or _survived(groups[key], survived)) for key, row in zip(numbers, rows, strict=True)]
+    rows += _standing(tables, verdicts)
     return sorted(_standing_out(tables, rows, verdicts), key=order)
+
+
+def _standing(tables: Tables, verdicts: Sequence[Verdict]) -> list[Noticed]:
+    """Numbers that stand still, of scopes without a verdict."""
+    judged = {verdict.scope for verdict in verdicts}
+    return [
+        Noticed(
+            STANDING_VALUES.name, None, f"{row['name']} {row['value']} stands; before: {', '.join(row['moved'])} ({row['text']})"[:_TOLD],
+            _STANDS, row["lines"], row["at"], row["last_at"], {},
+            (Evidence(STANDING_VALUES.name, row["file"], row["line"], row["at"], row["text"]),), None, row["scope"], row["job"],
+            telling=True,
+        )
+        for row in tables.get(STANDING_VALUES.name, ())
+        if row["scope"] not in judged
+    ]  # fmt: skip
 
 
 def _standing_out(tables: Tables, rows: Sequence[Noticed], verdicts: Sequence[Verdict]) -> list[Noticed]:
@@ -112,6 +128,7 @@ def _remark(each: StandsOut) -> Noticed:
     )  # fmt: skip
 
 
+_STANDS = "It moved from line to line before; the lines go on to the end of the log."
 _REMARK = "No rule knows this line."
 _LOSS = "Something was dropped, refused or not done; no rule says what that means here."
 

@@ -28,8 +28,9 @@ from analyzers.logs.scan.selection import (
 from analyzers.readers.after_polls import with_silences
 from analyzers.readers.before_failures import with_lines_before
 from analyzers.readers.log_plan import Plan
+from analyzers.readers.standing_values import standing_values
 from analyzers.readers.state_texts import state_rows
-from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, LOG_REMARKS, SOURCES, Row
+from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, LOG_REMARKS, SOURCES, STANDING_VALUES, Row
 from analyzers.tables.by_column import NO_NUMBER, ByColumn, column
 from analyzers.tables.memory import gc_paused
 
@@ -55,6 +56,8 @@ def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -
         made = _tables_of(plan, files, head, kept)
         with_silences(made[LOG_EVENTS.name], plan.files, made[LOG_FILES.name])
         with_lines_before(made[LOG_EVENTS.name], plan.files)
+        if standing := standing_values(plan.files, made[LOG_FILES.name], head):
+            made[STANDING_VALUES.name] = standing
         if plan.states and not files:  # nobody gave a log
             made = {name: made[name] for name in (SOURCES.name, LOG_REMARKS.name) if made[name]}
         for name, rows in state_rows(plan.states, plan.options.scope).items() if plan.states else ():

@@ -22,6 +22,8 @@ _SUM = expression(r"\(Sum\)|\bSum\b|\bSUM\b")
 _PAIR = expression(r"\b([A-Za-z_]\w*)=(\S+)")
 _PROPERTY = expression(r"[:,]([\w-]+)=(\"[^\"]*\"|[^,]*)")
 _OF_SUBTASK = expression(r"^(?:(?P<subtask>\d+)\.)?(?P<name>[\w.:() -]+)$")
+_COUNT = expression(r"(?:^|\.)(?:num|read-|write-)|Total$|Count$")
+_AGGREGATES = frozenset({"value", "sum", "min", "max", "avg"})
 _PATH = expression(r"/jobs/(?P<job>[^/\s?]+)(?:/vertices/(?P<vertex>[^/\s?]+)(?:/subtasks/(?P<subtask>\d{1,5})/)?)?")
 _EACH = expression(r"(?<=/subtasks/)\$\{?\w{1,40}\}?(?=/)")
 """A variable of a loop over subtasks."""
@@ -162,19 +164,29 @@ def _of_jolokia(answers: Sequence[Mapping[str, Any]]) -> Iterator[Found]:
 
 
 def _of_flink(value: Sequence[Any], asked: str) -> Iterator[Found]:
-    """`/jobs/ID/vertices/ID/subtasks/metrics`, `…/metrics`, `…/watermarks`: ids with values, or sums, of what the path names."""
+    """`/jobs/ID/vertices/ID/subtasks/metrics`, `…/metrics`, `…/watermarks`: ids with values, or aggregates, of what the path names."""
     items = [e for e in value if isinstance(e, Mapping)]
-    if not items or not all(isinstance(e.get("id"), str) and ("value" in e or "sum" in e) for e in items):
+    if not items or not all(isinstance(e.get("id"), str) and _AGGREGATES & e.keys() for e in items):
         return
     paths = list(_PATH.finditer(asked))
     whose = {k: v for k, v in paths[-1].groupdict().items() if v and not v.startswith(":")} if paths else {}
     labels = {name: whose[key] for name, key in (("job_id", "job"), ("task_id", "vertex"), ("subtask_index", "subtask")) if key in whose}
     for each in items:
-        m, number = _OF_SUBTASK.match(each["id"]), _number(each.get("value", each.get("sum")))
+        m, number = _OF_SUBTASK.match(each["id"]), _number(next((each[kind] for kind in _aggregates(each["id"]) if kind in each), None))
         if m is not None and number is not None:
             operator, _, name = m["name"].rpartition(".")
             own = {"subtask_index": m["subtask"]} if m["subtask"] else {}
             yield name, {**labels, **own, **({"operator_name": operator} if operator else {})}, [(None, number)]
+
+
+def _aggregates(name: str) -> tuple[str, ...]:
+    """Which value of an answer over all subtasks is the operator's: the sum of a count, the lowest watermark, the highest of other gauges.
+
+    Source: AbstractAggregatingMetricsHandler of Flink.
+    """
+    if "atermark" in name:
+        return "value", "min", "avg", "max"
+    return ("value", "sum", "avg", "max", "min") if _COUNT.search(name) else ("value", "max", "avg", "min", "sum")
 
 
 def _objects(value: Any) -> list[Mapping[str, Any]]:

@@ -69,6 +69,23 @@ text string the line, clipped
     derived=True,
 )
 
+STANDING_VALUES = table(
+    "standing_values",
+    "numbers of a line that a log repeats, which moved and then stand still to its end (analyzers/readers/standing_values.py)",
+    """
+at timestamp first line with the value that stays, UTC; null where it has no time
+last_at timestamp last line with it
+file string file (archive members and streams as file!member)
+line long number of that line
+name string what stands before the number: lag, rows_written
+value string the value that stays
+moved strings the last values before
+lines long lines that repeat it
+before long lines before, in which it moved
+text string the line, without its time
+""",
+)
+
 LOG_COUNTS = table(
     "log_counts",
     "how often each signature was seen, per task, host and minute; counts are complete where log_events is a selection",

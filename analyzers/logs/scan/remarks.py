@@ -86,6 +86,8 @@ _REPORTED = expression(
           \b(?:missing|lost|twice|duplicated?|doubled|wrong|too\ (?:few|low|small|high|many)|null|empty)
         | (?:rows?|records?|events?|orders?|messages?|files?|results?|users?|devices?|customers?)\b.{0,60}
           \b(?:(?:have|has|had|got|get|with)\ no|are\ not\ (?:in|there)|(?:do|does|did)\ not\ (?:arrive|react|appear|show|get|reach|come))\b
+        | (?:dashboards?|reports?|charts?|tables?|views?|pages?|figures?|feeds?|index)\b.{0,40}
+          \b(?:stands?\ (?:still|at)|stood|frozen|freezes|stuck|blank)
         | only\ (?:partly|half|part\ of)\ (?:in|of|the)\b | \d\ are\ not\b
         | (?:shows?|have|has|sees?|gets?)\ (?:a\ |an\ )?(?:strange|wrong|null|empty|old|stale|other)
         | (?:no|any)\ (?:rows?|files?|records?|data|objects?|events?|messages?|output|entries)

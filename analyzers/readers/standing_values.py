@@ -1,0 +1,144 @@
+"""Numbers that a log reports again and again, and that stand still from one moment on: nothing is logged about what no longer happens.
+
+Each line of such a report is ordinary, so that a scan does not keep it. Small logs are read once more; a line costs the removal of its
+digits, and only the shapes that come often, to the end, are looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from analyzers.logs.layouts.timestamps import ISO, SHORT, parse, to_datetime
+from analyzers.readers.after_polls import said
+from analyzers.readers.opening import TROUBLES, at_most, open_file, parts
+from analyzers.readers.splits import LogFile
+from analyzers.tables import STANDING_VALUES, Row
+
+MOST_FILES, MOST_BYTES = 8, 4 << 20
+_LEAST, _MOVED, _STANDS = 20, 10, 10
+"""Lines of one shape; of these before the number stood, and since."""
+_SHARE = 0.8
+"""Of the lines before, in which the number was another one than in the line above."""
+_GAPS = 5
+"""Times the usual distance of two lines of the shape the log may go on behind the last one."""
+_LATER = 50  # lines, the same
+_LONGEST, _MOST_SHAPES, _MOST_OF_FILE, _MOST_NUMBERS = 1_000, 4_000, 3, 16
+_DIGITS = b"0123456789"
+_NUMBER = re.compile(r"(?<![\w.,/-])(?<!\d:)-?\d+(?:\.\d+)?(?![\w:/]|\.\d|-\d)")
+_STAMP = re.compile(rf"{ISO}|{SHORT}|\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z?")
+_NAMED = re.compile(r"([A-Za-z][\w.-]{1,60})[\"']?\s?[=:]\s?[\"']?$")
+_WELL_AT_ZERO = re.compile(r"(?i)lag|behind|pending|backlog|queue|retr|fail|error|wait|drop|skip|late")
+_BEFORE = 3  # values
+
+
+@dataclass(frozen=True)
+class _Line:
+    number: int
+    text: str
+    values: tuple[str, ...]
+
+
+def standing_values(files: Iterable[LogFile], read: Sequence[Row], head: dict[str, Any]) -> list[Row]:
+    """Rows of ``standing_values``: of the first files that are small enough; `read` are the rows of ``log_files``, with their clocks."""
+    ahead = {row["file"]: timedelta(minutes=row["utc_minutes"] or 0) for row in read}
+    rows = []
+    small = (file for file in files if file.size <= MOST_BYTES)
+    for file, _ in zip(small, range(MOST_FILES), strict=False):
+        name = file.origin.file
+        for found in _of_lines(_stored(file), file.encoding or "utf-8"):
+            times = {"at": found.pop("stamp"), "last_at": found.pop("end")}
+            utc = {column: at - ahead.get(name, timedelta()) if at else None for column, at in times.items()}
+            rows.append(STANDING_VALUES.row({**head, "file": name, **utc, **found}))
+    return rows
+
+
+def _stored(file: LogFile) -> list[bytes]:
+    try:
+        with open_file(file.path) as stream:
+            for inside, text, _ in parts(stream):
+                if inside == file.members:
+                    return at_most(text, MOST_BYTES).split(b"\n")
+    except TROUBLES:
+        return []
+    return []
+
+
+def _of_lines(lines: Sequence[bytes], encoding: str) -> Iterator[dict[str, Any]]:
+    shapes: defaultdict[bytes, list[int]] = defaultdict(list)
+    for number, line in enumerate(lines):
+        shape = line[:_LONGEST].translate(None, _DIGITS)
+        if shape in shapes or len(shapes) < _MOST_SHAPES:
+            shapes[shape].append(number)
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    shown: set[int] = set()
+    for numbers in shapes.values():
+        if len(numbers) < _LEAST:
+            continue
+        usual = median(b - a for a, b in pairwise(numbers))
+        if len(lines) - numbers[-1] > _GAPS * usual + _LATER:
+            continue
+        for each in _standing([_line(lines[number], number, encoding) for number in numbers[-_STANDS:]], lines, numbers, encoding):
+            known = found.get((each["name"], each["value"]))
+            if each["line"] not in shown and (known is None or each["line"] < known["line"]):
+                shown.add(each["line"])  # of one line the first number that stands
+                found[each["name"], each["value"]] = each
+    yield from sorted(found.values(), key=lambda each: (-each["lines"], each["line"]))[:_MOST_OF_FILE]
+
+
+def _standing(last: Sequence[_Line], lines: Sequence[bytes], numbers: Sequence[int], encoding: str) -> Iterator[dict[str, Any]]:
+    """Of lines of one shape the numbers that are equal in the `last` of them, and moved in those before."""
+    width = min(len(line.values) for line in last)
+    still = [place for place in range(width) if len({line.values[place] for line in last}) == 1]
+    if not still:
+        return
+    every = [_line(lines[number], number, encoding) for number in numbers]
+    if min(len(line.values) for line in every) != width or max(len(line.values) for line in every) != width:
+        return
+    for place in still:
+        values = [line.values[place] for line in every]
+        first = len(values)
+        while first and values[first - 1] == values[-1]:
+            first -= 1
+        moved = sum(a != b for a, b in pairwise(values[:first]))
+        if first >= _MOVED and moved >= _SHARE * (first - 1):
+            shown = every[first]
+            if float(values[-1]) == 0 and _WELL_AT_ZERO.search(_name(shown.text, place)):
+                continue
+            yield {
+                "line": shown.number + 1, "text": said(shown.text), "name": _name(shown.text, place), "value": values[-1],
+                "moved": values[first - _BEFORE : first], "lines": len(values) - first, "before": first, "stamp": _stamp(shown.text),
+                "end": _stamp(every[-1].text),
+            }  # fmt: skip
+
+
+def _line(stored: bytes, number: int, encoding: str) -> _Line:
+    try:
+        text = stored[:_LONGEST].decode(encoding, "replace")
+    except LookupError:  # an encoding that is none
+        text = stored[:_LONGEST].decode("utf-8", "replace")
+    return _Line(number, text, tuple(match[0] for match in _numbers(text)))
+
+
+def _numbers(text: str) -> list[re.Match[str]]:
+    stamp = _STAMP.search(text)
+    return [match for match in _NUMBER.finditer(text) if stamp is None or not stamp.start() <= match.start() < stamp.end()][:_MOST_NUMBERS]
+
+
+def _name(text: str, place: int) -> str:
+    """The word that stands before a number, with `=` or `:`, else the words before it."""
+    before = text[: _numbers(text)[place].start()]
+    named = _NAMED.search(before)
+    return named[1] if named else " ".join(before.split()[-2:])
+
+
+def _stamp(text: str) -> datetime | None:
+    found = _STAMP.search(text)
+    stamp = parse(found[0].replace("T", " ")) if found else None
+    return to_datetime(stamp.ms) if stamp is not None else None
