@@ -25,11 +25,12 @@ from analyzers.logs.scan.selection import (
     is_inside,
     merge_parts,
 )
+from analyzers.logs.signatures.signature import Signature
 from analyzers.readers.after_polls import with_silences
 from analyzers.readers.before_failures import with_lines_before
 from analyzers.readers.log_plan import Plan
 from analyzers.readers.state_texts import state_rows
-from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, LOG_REMARKS, SOURCES, Row
+from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, LOG_REMARKS, SCANNED_PATTERNS, SOURCES, Row
 from analyzers.tables.by_column import NO_NUMBER, ByColumn, column
 from analyzers.tables.memory import gc_paused
 
@@ -87,7 +88,12 @@ def _tables_of(plan: Plan, files: list[FilePart], head: dict[str, Any], kept: Li
         LOG_COUNTS.name: counts,
         LOG_FILES.name: _files(plan, files, head),
         SOURCES.name: _sources(plan, files, head),
+        **({SCANNED_PATTERNS.name: _scanned(plan.options.own, head)} if plan.options.own else {}),
     }
+
+
+def _scanned(own: Sequence[Signature], head: dict[str, Any]) -> list[Row]:
+    return [SCANNED_PATTERNS.row({**head, "signature": each.id}) for each in own]
 
 
 def _seen(files: list[FilePart], window: Window | None) -> Counter[tuple[str, Kind]]:

@@ -128,17 +128,23 @@ def _cached(signatures: tuple[Signature, ...], backend: Backend | None) -> Catal
     return Catalogue(signatures, backend)
 
 
-def catalogue(signatures: Sequence[Signature] | None = None, backend: Backend | None = None) -> Catalogue:
-    """The catalogue of `signatures` (None = all of the package's), made once per process."""
-    return _of_package(backend) if signatures is None else _cached(tuple(signatures), backend)
+def catalogue(signatures: Sequence[Signature] | None = None, backend: Backend | None = None, own: tuple[Signature, ...] = ()) -> Catalogue:
+    """The catalogue of `signatures` (None = all of the package's) and of a user's `own`, made once per process."""
+    if signatures is None and not own:
+        return _of_package(backend)
+    return _cached((*(_all() if signatures is None else signatures), *own), backend)
+
+
+def _all() -> tuple[Signature, ...]:
+    from analyzers.logs.signatures import SIGNATURES  # here: the kernel must be usable, and testable, without them
+
+    return SIGNATURES
 
 
 @cache
 def _of_package(backend: Backend | None) -> Catalogue:
     """Found without a look at each signature: to hash them all takes a millisecond, as does the scan of a small file."""
-    from analyzers.logs.signatures import SIGNATURES  # here: the kernel must be usable, and testable, without them
-
-    return _cached(tuple(SIGNATURES), backend)
+    return _cached(_all(), backend)
 
 
 def columns(groups: dict[str, str | None]) -> dict[str, object]:
