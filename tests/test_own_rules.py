@@ -354,6 +354,18 @@ def test_a_signature_of_diag_can_be_named(engine: Engine) -> None:
     assert own(rule).signatures == ()
 
 
+def test_the_example_of_the_readme_is_one_that_works(engine: Engine) -> None:
+    text = (FIXTURES.parent / "tests" / "data" / "own_rules.toml").read_text()
+    assert f"```toml\n{text}```" in (FIXTURES.parent / "README.md").read_text()
+    found, faults = read(text, "own_rules.toml")
+    assert faults == []
+    lines, code = check(together(found)[0], RunOptions(), engine)
+    assert (lines, code) == (
+        ["ok\tACME101\town_rules.toml:1\tVault refuses to renew the lease of orders (403 permission denied)"],
+        0,
+    )
+
+
 # --- a run ---
 
 
@@ -396,6 +408,24 @@ def test_below_its_threshold_it_is_noticed_and_clean(home: Path, engine: Engine)
     assert "ACME101" in report.clean
     (row,) = (each for each in report.noticed if each.code == "ACME101")
     assert (row.count, row.means, row.explained_by) == (3, "Vault refuses the lease of APPLICATION (ANSWER)", None)
+
+
+@pytest.mark.parametrize("name", ["lab-poison-user-code", "broker-shrink-restart-loop", "lab-registry-503"])
+def test_a_rule_that_finds_nothing_changes_nothing_else(name: str, engine: Engine) -> None:
+    """Of a pattern for the very lines that verdicts of diag stand on."""
+    raw = FIXTURES / "incidents" / "ill" / name / "raw"
+    rule = changed(
+        pattern=r"(?:xception|switched from RUNNING to) [^ ]{1,80}|xception: ", clears=None, subject=None, at_least=100, headline="x",
+        steps=["y"], logs_of=["zookeeper"],
+    )  # fmt: skip
+    alone, beside = (json.loads(json_report.render(run([str(raw)], options, version="1", engine=engine)))
+                     for options in (RunOptions(), RunOptions(own=own(rule))))  # fmt: skip
+    assert [each["code"] for each in beside.pop("own_rules")] == ["ACME101"]
+    assert any(each["code"] == "ACME101" for each in beside["noticed"])
+    for report in (alone, beside):
+        for part in ("clean", "not_checked", "noticed"):
+            report[part] = [each for each in report[part] if "ACME101" not in (each if isinstance(each, str) else each["code"] or "")]
+    assert beside == alone
 
 
 def test_it_is_left_out_and_chosen_as_any_other(home: Path, engine: Engine, tmp_path: Path) -> None:

@@ -228,7 +228,9 @@ def _shown(events: Sequence[Row]) -> list[Row]:
 def _says(signature: str, events: Sequence[Row], number: int, newest: Row | None) -> str:
     if newest is None:
         return "further ones, of which only the number is known"
-    if signature in _UNKNOWN or signature.startswith(OWN):
+    if signature.startswith(OWN):
+        return message(newest)[:_SAID] or "an empty message"
+    if signature in _UNKNOWN:
         # which partition, which id: the number is the fact, unless there are too many to name, or some were only counted
         said = message(newest) if number == 1 else mask(message(newest))
         if 1 < number == len(events):

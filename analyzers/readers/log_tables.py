@@ -25,7 +25,7 @@ from analyzers.logs.scan.selection import (
     is_inside,
     merge_parts,
 )
-from analyzers.logs.signatures.signature import Signature
+from analyzers.logs.signatures.signature import OWN, Signature
 from analyzers.readers.after_polls import with_silences
 from analyzers.readers.before_failures import with_lines_before
 from analyzers.readers.log_plan import Plan
@@ -54,17 +54,20 @@ def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -
     with gc_paused():
         kept = limits(files, known or Limits())
         made = _tables_of(plan, files, head, kept)
-        with_silences(made[LOG_EVENTS.name], plan.files, made[LOG_FILES.name])
-        with_lines_before(made[LOG_EVENTS.name], plan.files)
+        events = made[LOG_EVENTS.name]
+        if plan.options.own:  # beside them an event of a user's own is another one
+            events = [event for event in events if not event["signature"].startswith(OWN)]
+        with_silences(events, plan.files, made[LOG_FILES.name])
+        with_lines_before(events, plan.files)
         if plan.states and not files:  # nobody gave a log
             made = {name: made[name] for name in (SOURCES.name, LOG_REMARKS.name) if made[name]}
         for name, rows in state_rows(plan.states, plan.options.scope).items() if plan.states else ():
             made[name] = [*made.get(name, ()), *rows]
         if kept != Limits():
             about = f" of {plan.options.scope}" if plan.options.scope else ""
-            events = sum(column(made[LOG_COUNTS.name], "events"))
+            every = sum(column(made[LOG_COUNTS.name], "events"))
             plan.notes.append(
-                f"{LONG_LOGS}{about}: of {events:,} events of interest {len(made[LOG_EVENTS.name]):,} are kept, the first and last of each "
+                f"{LONG_LOGS}{about}: of {every:,} events of interest {len(made[LOG_EVENTS.name]):,} are kept, the first and last of each "
                 "kind: numbers of failures, restarts and commits are at least what is said"
             )
     if cut := [file for file in files if file.cut]:

@@ -15,7 +15,7 @@ from analyzers.logs.matching.matcher import Backend, Matcher
 from analyzers.logs.scan.memo import DIGIT, Memo, sees_digits
 from analyzers.logs.scan.remarks import REMARK_WORDS
 from analyzers.logs.scan.selection import Sated
-from analyzers.logs.signatures.signature import Signature
+from analyzers.logs.signatures.signature import OWN, Signature
 from analyzers.tables import LOG_EVENTS
 
 # What the kernel itself wants to see: errors, exceptions, start banners, client versions, remarks.
@@ -103,6 +103,7 @@ class Catalogue:
             [_flags_of(word) | _flags_for(word, known) for word, known in zip(literals, self.by_literal, strict=True)], np.uint8
         )
         self.matcher = Matcher(list(literals), backend)
+        self.has_own = any(signature.id.startswith(OWN) for signature in signatures)
         self.memo = Memo()
         self.sated: Sated = {}
 
