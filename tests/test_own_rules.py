@@ -129,6 +129,10 @@ def judged(home: Path, engine: Engine, *rules: dict[str, Any], **options: Any) -
         (toml(changed(at_least=True)), "at_least is no number from 1 to 100"),
         (toml(changed(at_least="3")), "at_least is no number from 1 to 100"),
         (toml(changed(at_least=None, within_minutes=5)), "at_least is 1"),
+        (
+            toml(changed(pattern=None, signature="connection-failed", subject=None, clears=None, headline="x", steps=["y"], at_least=50)),
+            "lines are kept",
+        ),
         (toml(changed(logs_of=["mainframe"])), "'mainframe' is no process"),
         (toml(changed(severity="fatal")), "severity 'fatal' is not known"),
         (toml(changed(cause="gremlins")), "cause 'gremlins' is not known"),
@@ -316,6 +320,9 @@ def test_why_an_example_does_not_fire_is_said(example: str, values: dict[str, An
 def test_what_was_cleared_is_no_finding_and_what_came_back_is_one(engine: Engine) -> None:
     assert _tried(engine, refused(1) + refused(2) + renewed(3) + refused(4) + refused(5)).found[0].since.second == 4  # type: ignore[union-attr]
     assert _tried(engine, refused(1) + refused(2) + renewed(3, "payments")).found != ()  # of another application
+    named = {"clears": r"vault lease renewed(?: of (?P<job>[0-9a-f]{32}))? for (?P<application>[\w-]{1,60})"}
+    of_job = HEAD % (3, "INFO") + "renewed of 2f4c6a8e0b1d3f5a7c9e2b4d6f8a0c1e for orders\n"
+    assert _tried(engine, refused(1) + refused(2) + of_job, **named).found == ()  # whose job is not known, any clears
     once = _tried(engine, refused(1) + refused(2) + renewed(3), clears="vault lease renewed")
     assert once.found == ()  # which says of no application
 

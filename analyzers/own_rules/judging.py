@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,7 +80,7 @@ class _Judge:
         all_of_it, kept = _in_all(log_counts, own.fires.id), rows.where(fires).groupBy("scope").agg(count().alias("_kept"))
         shown = rows.where(fires)
         if own.clears is not None:
-            shown = _not_cleared(shown, rows.where(event(own.clears.id)), log_counts, own, keys)
+            shown = _not_cleared(shown, rows.where(event(own.clears.id)), log_counts, own)
         group = Window.partitionBy("scope", *keys)
         if within is not None:
             at = F.col("at").cast("double")
@@ -130,13 +130,20 @@ def _in_all(log_counts: DataFrame, signature: str) -> DataFrame:
     return log_counts.where(F.col("signature") == signature).groupBy("scope").agg(F.sum("events").alias("_all"))
 
 
-def _not_cleared(shown: DataFrame, clears: DataFrame, log_counts: DataFrame, own: OwnRule, keys: Sequence[str]) -> DataFrame:
-    """Those of `shown` behind which nothing clears them: of the same job, and of the same subject as far as what clears captures that."""
+def _not_cleared(shown: DataFrame, clears: DataFrame, log_counts: DataFrame, own: OwnRule) -> DataFrame:
+    """Those of `shown` behind which nothing clears them: of the same job where both are known, and of the same subject as far as what
+    clears captures that."""
     assert own.clears is not None
-    same = [name for name in keys if name == "job" or f"(?P<{name}>" in (own.clears.pattern or "")]
-    last = clears.groupBy("scope", *same).agg(F.max("seq").alias("_cleared"))
-    of_any = clears.groupBy("scope").agg(F.max("seq").alias("_last"), count().alias("_rows_that_clear"))
-    both = beside(beside(beside(shown, last, *same), of_any), _in_all(log_counts, own.clears.id))
+    same = [name for name in own.subject if f"(?P<{name}>" in (own.clears.pattern or "")]
+    of_job = clears.groupBy("scope", "job", *same).agg(F.max("seq").alias("_cleared"))
+    of_any_job = clears.groupBy("scope", *same).agg(
+        F.max("seq").alias("_by_any"), F.max(F.when(F.col("job").isNull(), F.col("seq"))).alias("_by_none")
+    )
+    of_scope = clears.groupBy("scope").agg(F.max("seq").alias("_last"), count().alias("_rows_that_clear"))
+    both = beside(beside(beside(shown, of_job, "job", *same), of_any_job, *same), of_scope)
+    both = beside(both, _in_all(log_counts, own.clears.id))
     cut = F.coalesce(F.col("_all") > F.col("_rows_that_clear"), F.lit(False))
-    until = F.when(cut, F.col("_last")).otherwise(F.col("_cleared"))
-    return both.where(F.coalesce(F.col("seq") > until, F.lit(True))).drop("_cleared", "_last", "_rows_that_clear", "_all")
+    of_its_job = F.when(F.col("job").isNull(), F.col("_by_any")).otherwise(F.greatest("_cleared", "_by_none"))
+    until = F.when(cut, F.col("_last")).otherwise(of_its_job)
+    scratch = ("_cleared", "_by_any", "_by_none", "_last", "_rows_that_clear", "_all")
+    return both.where(F.coalesce(F.col("seq") > until, until.isNull())).drop(*scratch)

@@ -253,6 +253,9 @@ def _rule(said: Any, place: str, lines: Mapping[str, int]) -> OwnRule:
     if severity == Severity.CRITICAL and cause is None:
         raise table.wrong("severity", "what is critical needs a cause", f"There are: {', '.join(CAUSES)}.")
     at_least, minutes = table.number("at_least", MOST_AT_LEAST) or 1, table.number("within_minutes", MOST_MINUTES)
+    if at_least > sum(fires.keep):
+        says = f"at_least is {at_least}, and of {fires.id} {sum(fires.keep)} lines are kept"
+        raise table.wrong("at_least", says, "Ask for fewer, or write a pattern.")
     if minutes is not None and at_least == 1:
         raise table.wrong("within_minutes", "within_minutes counts, and at_least is 1", "Write at_least = 3, or leave it out.")
     headline = table.template("headline", table.text("headline") or "", fields)
