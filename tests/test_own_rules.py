@@ -34,6 +34,7 @@ from cli.runs.triage import run
 from cli.shell.exits import UsageError
 from tests.bundles import FIXTURES
 from tests.command_line import diag
+from tests.test_tools import ask, calls_on
 
 WELL = FIXTURES / "incidents" / "healthy" / "lab-healthy-savepoint-upgrade" / "raw"
 UNKNOWN = FIXTURES / "RST001" / "fires" / "raw"
@@ -563,6 +564,28 @@ def test_a_program_may_read_its_page(tmp_path: Path) -> None:
     assert not failed
     assert "Vault refuses the lease" in json.loads(text)["text"]
     assert calls.call("explain", {"code": "ACME102"})[1]
+
+
+def test_a_program_gets_it_as_any_verdict(home: Path, engine: Engine) -> None:
+    answer = ask(calls_on(engine, home, own=own()), "triage", paths=[str(home)])
+    assert (answer["outcome"], answer["exit_code"], answer["verdict"]["code"]) == ("verdict", 1, "ACME101")
+    assert answer["verdict"]["title"] == "Vault refuses the lease of APPLICATION (ANSWER)"
+    assert "Vault refuses the lease of orders" in answer["quoted"]["headline"]
+
+
+def test_what_a_log_says_is_quoted_in_a_command(engine: Engine) -> None:
+    rule = {
+        "pattern": "vault lease denied: (?P<answer>.{1,80})",
+        "clears": None,
+        "subject": None,
+        "at_least": None,
+        "headline": "Denied: {answer}",
+    }
+    said = HEAD.replace("vault lease ", "") % (1, "WARN") + "vault lease denied: $(reboot) `x`; \u001b[31m\n"
+    (found,) = _tried(engine, said, steps=["Ask: `vault why {answer}`"], **rule).found
+    (step,) = found.steps
+    assert "vault why '$(reboot)" in step
+    assert step.count("`") == 2
 
 
 def test_secrets_in_what_it_captures_are_cut_out(tmp_path: Path, engine: Engine) -> None:
