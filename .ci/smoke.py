@@ -32,6 +32,8 @@ RUNS = [
     (["checkpoint-inspect", ILL, "--facts-only"], 3, ""),
     (["explain", "BRK101"], 0, "BRK101"),
     (["rules", "-o", "plain", "BRK101"], 0, "BRK101"),
+    (["rules", "check", ROOT / "tests" / "data" / "own_rules.toml"], 0, "Vault refuses"),
+    (["explain", "ACME101", "--rules", ROOT / "tests" / "data" / "own_rules.toml"], 0, "a longer TTL"),
     (["schema"], 0, "$schema"),
     (["doctor", "--no-spark"], 0, "java"),
     (["broker-health", "-b", NOWHERE, "--timeout", "3s", "--facts-only", "-o", "json"], 1, NOWHERE),

@@ -31,6 +31,7 @@ STAGES = (
     "analyzers.runbooks",
     "analyzers.vocabulary",
     "analyzers.rules",
+    "analyzers.own_rules",
     "analyzers.causal",
     "analyzers.diagnosis",
     "analyzers.comparison",

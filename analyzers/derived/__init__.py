@@ -27,6 +27,7 @@ from analyzers.derived.next_start.start_odds import start_odds
 from analyzers.derived.planned.broker_removal import broker_removal
 from analyzers.derived.planned.restore.questions import restore_answers
 from analyzers.derived.settings_given import settings_given
+from analyzers.logs.signatures.signature import OWN
 from analyzers.tables import Row
 from analyzers.tables.memory import gc_paused
 
@@ -58,13 +59,20 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         from analyzers.derived.failures.progress import count_all, count_failures
         from analyzers.derived.failures.recurring_errors import recurring_errors
 
-        events = with_jobs(spoken_by_engines(out["log_events"]), own=own)
+        logged = out["log_events"]
+        mine = {id(event) for event in logged if event["signature"].startswith(OWN)} if out.get("scanned_patterns") else set[int]()
+        own_events: list[Row] = []
+        if mine:  # what a user looks for changes nothing of what is derived from the events that diag knows
+            named = with_jobs([dict(event) for event in logged], own=True)
+            own_events = [named[at] for at, event in enumerate(logged) if id(event) in mine]
+            logged = [event for event in logged if id(event) not in mine]
+        events = with_jobs(spoken_by_engines(logged), own=own)
         attempts = attempts_of(events)
         faults = faults_of(events, attempts, out)
         jobs = jobs_seen(events, attempts)
         count_all(attempts, jobs, events, out.get("log_counts", ()))
         count_failures(faults, attempts, events, out.get("log_counts", ()))
-        out["log_events"] = events
+        out["log_events"] = [*events, *own_events] if own_events else events
         out["settings"] = settings_given(out)
         out["attempts"], out["faults"], out["jobs_seen"] = attempts, faults, jobs
         out["checkpoint_expiries"] = checkpoint_expiries(events, out.get("log_counts"))

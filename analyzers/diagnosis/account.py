@@ -39,6 +39,7 @@ from analyzers.inference.decisive import boiler_plate
 from analyzers.logs.layouts.roles import SERVERS
 from analyzers.logs.scan.selection import mask
 from analyzers.report.advice import held_steps, line_of
+from analyzers.report.codes import is_own
 from analyzers.report.effects import EFFECTS, OF_CAUSE
 from analyzers.report.finding import Defect, Finding, Quote, Severity
 from analyzers.report.noticed import Noticed
@@ -144,6 +145,8 @@ class Accounts:
         own = self._groups(verdict.scope, verdict.job, main, mates)
         words = [self._quote(own[0])] if own else _samples(main)
         effect = str(main.detail.get(SHOWS) or OF_CAUSE[verdict.cause])
+        if is_own(verdict.code):
+            return self._of_own_rule(verdict, own, words)
         inferred = self._inference(own[0].rows[0]) if own and own[0].said.thrown else None
         verdict = self._with_circumstances(verdict, inferred, program)
         if inferred is not None:
@@ -168,6 +171,13 @@ class Accounts:
         role = self._role(verdict.scope, cause.file)
         neighbour = self._programs.of_file(verdict.scope, cause.file) if cause.file is not None else program
         return _retold(replace(verdict, words=quotes, because=(because,)), effect, found, role, neighbour or program)
+
+    def _of_own_rule(self, verdict: Verdict, own: Sequence[_Group], words: Sequence[Quote]) -> Verdict:
+        """The headline and the steps that a user wrote, beside what the lines say."""
+        named = self._named(verdict, own)
+        names = {**named, **verdict.subject}
+        beside, changed = self._beside(verdict.scope, verdict.headline, names, own, None, verdict.since, self._called(verdict))
+        return replace(verdict, words=tuple(words), beside=beside, changed=changed, named=named, before=self._before(verdict, own))
 
     def _before(self, verdict: Verdict, own: Sequence[_Group]) -> tuple[Quote, ...]:
         """What its log says before each of equal failures (`readers/before_failures.py`)."""

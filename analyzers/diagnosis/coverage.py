@@ -13,6 +13,7 @@ from analyzers import components
 from analyzers.derived.failures.progress import MIN_DROPPED_ROWS
 from analyzers.logs.layouts.roles import role_of
 from analyzers.logs.signatures import ANYBODYS
+from analyzers.logs.signatures.signature import OWN
 from analyzers.report.finding import NotChecked
 from analyzers.states import metric_answers, prometheus
 from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs, metrics, planned
@@ -62,7 +63,11 @@ def recognised(tables: Tables) -> set[str | None]:
     """The files with an event that only Flink, Kafka, Beam or Spark prints, or with a logger of theirs."""
     nobodys = {"error-logged", "exception-logged", *ANYBODYS}
     events = tables.get("log_events", ())
-    return {event["file"] for event in events if event["signature"] not in nobodys or _knows(event["logger"])}
+    return {
+        event["file"]
+        for event in events
+        if not (event["signature"] in nobodys or event["signature"].startswith(OWN)) or _knows(event["logger"])
+    }
 
 
 def _knows(logger: str | None) -> bool:
@@ -95,6 +100,9 @@ FOREIGN = "none of the files looks like a Flink, Kafka, Beam or Spark log"
 
 LOG_TABLES = frozenset(_of(logs))
 
+
+NOT_SCANNED = "these logs were not scanned for its pattern (collect them again with --rules)"
+"""Of a rule of a user's own, about a bundle."""
 
 _STREAMING = ("batches", "batch_offsets", "state_store_files", "query_leftovers")
 

@@ -53,6 +53,7 @@ from analyzers.diagnosis.window import (
     starts_before,
     within,
 )
+from analyzers.report.codes import is_own
 from analyzers.report.finding import STAGES, Finding, NotChecked, Severity
 from analyzers.report.report import Report, Source, Verdict
 from analyzers.rules.catalogue import load_rules
@@ -179,11 +180,13 @@ def concluded(
     """The report of what `judged` said."""
     tables, evidence, whole, logged, stated = found.tables, found.evidence, found.whole, found.logged, found.stated
     from_, to = found.from_, found.to
+    of_logs = [r for r in judged if {*r.tables} <= LOG_TABLES]
+    of_any_log = {r.code for r in of_logs if not r.logs_of}
     if unrecognised(whole):  # whatever these lines are, they are no evidence that a job is well
-        of_logs = {r.code for r in judged if {*r.tables} <= LOG_TABLES}
-        foreign = {code for code in outcome.clean if code in of_logs or not asked_elsewhere(evidence)}
+        codes = {r.code for r in of_logs}
+        foreign = {code for code in outcome.clean if code in codes or not asked_elsewhere(evidence)} - of_any_log
         outcome.take_back([NotChecked(code, FOREIGN) for code in sorted(foreign)])
-    outcome.take_back(rules_without_logs([r for r in judged if {*r.tables} <= LOG_TABLES and r.code in outcome.clean], whole))
+    outcome.take_back(rules_without_logs([r for r in of_logs if r.logs_of and r.code in outcome.clean], whole))
     outcome.take_back(rules_without_rows([r for r in judged if r.code in outcome.clean], whole))
     outcome.take_back(too_short(outcome.clean, whole))
     outcome.take_back(not_looked_at(outcome.clean, whole))
@@ -241,9 +244,10 @@ def concluded(
         barriers=barriers(verdicts, whole),
         log_clocks=log_clocks(whole.get("log_files", ())),
         unseen=[] if verdicts else [*undecided(findings), *starts_before(from_, tables)],
-        noticed=accounts.of_noticed(noticed(whole, every, verdicts, places)),
+        noticed=accounts.of_noticed(noticed(whole, every, verdicts, places, judged)),
         fragment=fragment(whole, asked_elsewhere(evidence)),
         left_out=[f.code for f in every if not keeps(f)],
+        own_rules={r.code: r.title for r in judged if is_own(r.code)},
     )
 
 

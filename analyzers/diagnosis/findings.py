@@ -12,6 +12,7 @@ from analyzers.diagnosis.culprits import named_by
 from analyzers.diagnosis.headlines import with_owner
 from analyzers.diagnosis.templates import fill, utc
 from analyzers.report.advice import fitting, in_one, steps_of
+from analyzers.report.codes import is_own
 from analyzers.report.effects import OF_CAUSE
 from analyzers.report.finding import RULE_KEYS, Evidence, Finding, Severity
 
@@ -55,6 +56,7 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
     confidence = row.get("confidence")
     in_full = (fill(rule.headline, reason, facts) or "").removesuffix(".") or None
     to_type = fill(rule.next_command or _TO_READ, reason, facts | {"shown_at": _shown_at(evidence)}, command=True)
+    owner = {} if is_own(rule.code) else subject  # what a user wrote stands as it is
     lines = rule.advice.get(reason or "", rule.advice.get("", ()))
     advice = tuple(replace(line, text=said) for line in lines if (said := fill(line.text, reason, facts)))
     whole = fitting(advice, None)
@@ -69,10 +71,10 @@ def finding_of(rule: Rule, row: dict[str, Any], cut_off: Set[str] = frozenset())
         subject=subject,
         since=utc(row.get("since")),
         until=utc(row.get("until")),
-        says=with_owner(fill(rule.says, reason, {**facts, "headline": in_full}), subject) or rule.title,
+        says=with_owner(fill(rule.says, reason, {**facts, "headline": in_full}), owner) or rule.title,
         inferred=fill(rule.inferred, reason, facts),
         fix=in_one(whole),
-        headline=with_owner(fill(rule.headline, reason, facts, brief=True), subject),
+        headline=with_owner(fill(rule.headline, reason, facts, brief=True), owner),
         steps=steps_of(whole),
         no_help=fill(rule.no_help, reason, facts),
         danger=fill(rule.danger, reason, facts),

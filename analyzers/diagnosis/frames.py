@@ -53,6 +53,10 @@ class Chosen:
     def __contains__(self, name: str) -> bool:
         return name in self._tables
 
+    def scanned_for(self, signatures: Set[str]) -> bool:
+        """Whether the logs were scanned for signatures of a user's own."""
+        return not signatures or signatures <= {row["signature"] for row in self._tables.get("scanned_patterns", ())}
+
     def any(self, name: str) -> bool:
         """Whether a table has rows."""
         return bool(self._tables[name])

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analyzers.derived.failures.log_messages import message
 from analyzers.derived.failures.progress import COMPLETED
@@ -24,12 +24,16 @@ from analyzers.logs.scan.remarks import is_reported
 from analyzers.logs.scan.selection import ERROR_LOGGED, EXCEPTION_LOGGED, REMARK, mask, with_values
 from analyzers.logs.signatures import ANYBODYS, by_id
 from analyzers.logs.signatures.meanings import GOES_ON, MEANINGS, NORMAL
+from analyzers.logs.signatures.signature import OWN
 from analyzers.report.durations import counted
 from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding
 from analyzers.report.noticed import REPORTED, WENT_ON, Noticed
 from analyzers.report.report import Verdict
 from analyzers.tables import STANDING_VALUES, Row
 from analyzers.tables.by_column import column
+
+if TYPE_CHECKING:
+    from analyzers.vocabulary.rule import Rule
 
 Tables = Mapping[str, Sequence[Row]]
 
@@ -53,8 +57,11 @@ _REASONS = ("error", "because", "cause", "reason", "problem", "what", "message")
 _EPOCH = datetime.fromtimestamp(0, timezone.utc)
 
 
-def noticed(tables: Tables, findings: Sequence[Finding], verdicts: Sequence[Verdict], places: Places) -> list[Noticed]:
-    """A row per scope, job and kind of event: errors that nothing explains first, then by time."""
+def noticed(
+    tables: Tables, findings: Sequence[Finding], verdicts: Sequence[Verdict], places: Places, judged: Sequence[Rule] = ()
+) -> list[Noticed]:
+    """A row per scope, job and kind of event: errors that nothing explains first, then by time. `judged`: the rules of the run."""
+    own = {signature: rule for rule in judged for signature in rule.scanned}
     groups: dict[Key, list[Row]] = defaultdict(list)
     for event in tables.get("log_events", ()):
         if (kind := _kind(event)) is not None:
@@ -67,7 +74,7 @@ def noticed(tables: Tables, findings: Sequence[Finding], verdicts: Sequence[Verd
     numbers = _numbers(groups, tables)
     work, causes = Work(tables), Explanations(tables, findings, verdicts)
     survived = {_place(event) for event in tables.get("log_events", ()) if event["signature"] in GOES_ON}
-    rows = [_row(key, groups[key], number, work, causes, places, asked) for key, number in numbers.items()]
+    rows = [_row(key, groups[key], number, work, causes, places, asked, own) for key, number in numbers.items()]
     rows = [replace(row, normal=row.normal or _survived(groups[key], survived)) for key, row in zip(numbers, rows, strict=True)]
     rows += _standing(tables, verdicts)
     return sorted(_standing_out(tables, rows, verdicts), key=order)
@@ -184,13 +191,20 @@ def _numbers(groups: Mapping[Key, Sequence[Row]], tables: Tables) -> dict[Key, i
 
 
 def _row(
-    key: Key, events: Sequence[Row], number: int, work: Work, causes: Explanations, places: Places, asked: Mapping[int, str]
+    key: Key,
+    events: Sequence[Row],
+    number: int,
+    work: Work,
+    causes: Explanations,
+    places: Places,
+    asked: Mapping[int, str],
+    own: Mapping[str, Rule],
 ) -> Noticed:
     scope, job, signature, _ = key
     at = [event["at"] for event in events if event["at"]]
     first, last = min(at, default=None), max(at, default=None)
     fault = causes.fault_of(events)
-    code = related_rule(signature, fault.id if fault else None)
+    code = own[signature].code if signature in own else related_rule(signature, fault.id if fault else None)
     subject = _subject(events)
     level = max((event["level"] for event in events if event["level"] in _LEVELS), key=_LEVELS.index, default=None)
     newest = max(events, key=lambda event: (event["at"] or _EPOCH, event["seq"] or 0), default=None)
@@ -198,7 +212,7 @@ def _row(
         signature,
         code,
         _says(signature, events, number, newest),
-        MEANINGS.get(signature) or _UNKNOWN.get(signature) or by_id[signature].says,
+        _means(signature, own),
         number,
         first,
         last,
@@ -215,6 +229,12 @@ def _row(
     return replace(row, next_command=places.completed(_command(row) or (to_read(row.evidence) if row.is_error else None), row))
 
 
+def _means(signature: str, own: Mapping[str, Rule]) -> str:
+    if signature.startswith(OWN):
+        return own[signature].title if signature in own else "A rule of your own looks for it, which this run was not given (--rules)."
+    return MEANINGS.get(signature) or _UNKNOWN.get(signature) or by_id[signature].says
+
+
 def _shown(events: Sequence[Row]) -> list[Row]:
     """The first ones and the last."""
     if len(events) <= _MOST_EVIDENCE:
@@ -225,6 +245,8 @@ def _shown(events: Sequence[Row]) -> list[Row]:
 def _says(signature: str, events: Sequence[Row], number: int, newest: Row | None) -> str:
     if newest is None:
         return "further ones, of which only the number is known"
+    if signature.startswith(OWN):
+        return message(newest)[:_SAID] or "an empty message"
     if signature in _UNKNOWN:
         # which partition, which id: the number is the fact, unless there are too many to name, or some were only counted
         said = message(newest) if number == 1 else mask(message(newest))

@@ -13,6 +13,7 @@ from analyzers.diagnosis.findings import to_read
 from analyzers.logs.layouts.roles import SERVERS
 from analyzers.logs.scan.selection import mask
 from analyzers.report.advice import fitting, in_one, steps_of
+from analyzers.report.codes import is_own
 from analyzers.report.finding import Finding
 from analyzers.tables import TABLES, Row
 from analyzers.tables.by_column import column
@@ -60,7 +61,7 @@ class Programs:
 
     def fitted(self, finding: Finding) -> Finding:
         """`finding` with the advice of its page that holds for its program, and with nothing else to do or to ask that it does not know."""
-        if not finding.advice:
+        if not finding.advice or is_own(finding.code):  # steps of a user's own say what he wants them to say
             return finding
         program = self.of(finding)
         lines = fitting(finding.advice, program)

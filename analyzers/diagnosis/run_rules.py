@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from analyzers.diagnosis.coverage import MISSING_LOG_TEXTS, because
+from analyzers.diagnosis.coverage import MISSING_LOG_TEXTS, NOT_SCANNED, because
 from analyzers.diagnosis.findings import finding_of
 from analyzers.diagnosis.frames import Chosen, Frames, Tables
 from analyzers.report.finding import Defect, Finding, NotChecked
@@ -88,6 +88,9 @@ def sort_out(
         empty = next((name for name in each.tables if name in untold and not tables.any(name)), None)
         if empty:
             outcome.not_checked.append(NotChecked(each.code, untold[empty]))
+            continue
+        if not tables.scanned_for(each.scanned):
+            outcome.not_checked.append(NotChecked(each.code, NOT_SCANNED))
             continue
         if not can_find(each, tables, (thresholds or {}).get(each.code, {})):
             outcome.clean.append(each.code)

@@ -17,6 +17,7 @@ from analyzers.diagnosis.error_tokens import error_tokens
 from analyzers.diagnosis.headlines import with_owner, with_place
 from analyzers.diagnosis.line_names import names_in
 from analyzers.diagnosis.user_lines import user_line
+from analyzers.report.codes import is_own
 from analyzers.report.finding import SUBJECT_KEYS, Finding, Severity
 from analyzers.report.report import Verdict
 from analyzers.tables import Row
@@ -230,7 +231,9 @@ def _lines_of(text: str) -> set[str]:
 
 
 def _worded(of: _Of, subject: dict[str, Any]) -> _Of:
-    """A finding or verdict with `subject`, whose words name the owner, and whose headline names the place."""
+    """A finding or verdict with `subject`, whose words name the owner, and whose headline names the place; a user's own words stay."""
+    if is_own(of.code):
+        return replace(of, subject=subject)
     grave = not isinstance(of, Finding) or of.severity is Severity.CRITICAL
     headline = with_owner(of.headline, subject)
     says = with_owner(of.says, subject) or of.says

@@ -51,6 +51,7 @@ def together(reports: Iterable[Report], *, notes: Sequence[str] = (), sources: S
         history=sorted(chain.from_iterable(each.history for each in every), key=_of_lane),
         barriers=_tables(each.barriers for each in every),
         log_clocks=sorted({clock for each in every for clock in each.log_clocks}),
+        own_rules={code: title for each in every for code, title in each.own_rules.items()},
         unseen=[] if verdicts else undecided(findings),
         noticed=sorted(chain.from_iterable(each.noticed for each in every), key=order),
     )

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta, timezone
 from analyzers.derived.failures.fault_classes import by_id
 from analyzers.diagnosis.recovered import CAME_BACK, ENOUGH_CHECKPOINTS, ENOUGH_TIME
 from analyzers.diagnosis.resubmissions import one_per_name
+from analyzers.report.codes import is_own
 from analyzers.report.finding import STAGES, Finding, Severity
 from analyzers.report.report import RESTARTED_BECAUSE, Moment, Verdict
 from analyzers.tables import Row
@@ -145,6 +146,8 @@ def _of_job(job: str | None, findings: list[Finding], decision: Decision) -> lis
     others = {f.reason for f in grave if f.cause == "other"}
     if decision.cause == "other" and others == {"untold"} and any(f.cause != "other" for f in grave):
         decision = replace(decision, cause=None, fault=None)  # that these lines do not show why a job failed decides nothing
+    if decision.cause == "other" and any(is_own(f.code) for f in grave):
+        decision = replace(decision, cause=None, fault=None)  # its users know it
     mains = {kin: min(group, key=lambda f: _telling(f, decision)) for kin, group in by_cause.items()}
     order = sorted(mains.values(), key=lambda f: _rank(f, decision))
     kept: list[Finding] = []
@@ -204,15 +207,27 @@ def _rank(finding: Finding, decision: Decision) -> tuple[object, ...]:
 
 
 def _telling(finding: Finding, decision: Decision) -> tuple[object, ...]:
-    """Among findings of one cause: as `_rank`, but first what goes on (not what only began it), then what a server states itself (2: of its
-    own end, 1: of what it refuses; a client only sees a timeout), a failure that is known, one that names the task before one that asks
-    for it, and of equals who names more.
+    """Among findings of one cause: as `_rank`, but first what a user's own rule knows, then what goes on (not what only began it), then
+    what a server states itself (2: of its own end, 1: of what it refuses; a client only sees a timeout), a failure that is known, one that
+    names the task before one that asks for it, and of equals who names more.
     """
     *front, _asks, confidence, stage, since, code = _rank(finding, decision)
     unknown = finding.cause == "other" and finding.reason in _UNKNOWN
     named = "task" not in finding.subject
     stated = -int(finding.detail.get("stated") or 0)
-    return (_was_first(finding, decision), stated, *front, unknown, named, confidence, stage, -len(finding.subject), since, code)
+    return (
+        not is_own(finding.code),
+        _was_first(finding, decision),
+        stated,
+        *front,
+        unknown,
+        named,
+        confidence,
+        stage,
+        -len(finding.subject),
+        since,
+        code,
+    )
 
 
 def _was_first(finding: Finding, decision: Decision) -> bool:

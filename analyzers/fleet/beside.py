@@ -132,5 +132,5 @@ def _concluded(work: Work[Any], rows: Sequence[Mapping[str, Any]], said: Mapping
     for row in rows:
         if not row["name"]:
             scope = row["scope"]
-            report = report_of(scope, row["payload"], said[scope], gone, work.command, work.version, work.choice.keeps)
+            report = report_of(scope, row["payload"], said[scope], gone, work.command, work.version, work.choice)
             yield work.show(scope, report)

@@ -14,18 +14,19 @@ from analyzers.fleet.beside import Beside
 from analyzers.fleet.places import Place
 from analyzers.fleet.reading import LARGE, ONE_CLUSTER, PARTS, Find, Gather, Item, apart, dealt, found_apart, found_of, items_of, parts_of
 from analyzers.fleet.scopes import ALL, DERIVED, Choice, derived, read_and_derived, report_of, rows_of
+from analyzers.own_rules import rules_of
 from analyzers.readers.job_log import schema_of
 from analyzers.readers.log_plan import LogOptions
 from analyzers.report.durations import counted
 from analyzers.report.finding import Defect, Finding
 from analyzers.report.report import Report
-from analyzers.rules.catalogue import load_rules
 from analyzers.tables.memory import gc_paused
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
 
+    from analyzers.own_rules.language import OwnRules
     from analyzers.vocabulary.rule import Rule
 
 Shown = TypeVar("Shown")
@@ -145,12 +146,13 @@ def judge_few(
     ended: Callable[[], str | None],
     progress: Callable[[str], None],
     watch: Watch,
+    own: OwnRules | None = None,
 ) -> list[Shown]:
-    """What `judge_fleet` gives of jobs that are read `beside` this process. Raises `beside.Ended`."""
+    """What `judge_fleet` gives of jobs that are read `beside` this process, also by a user's `own` rules. Raises `beside.Ended`."""
     rows = beside.derived()
     heads = [row for row in rows if not row["name"]]
     progress(_read(heads))
-    said, gone = _said(HeldFrames(rows, session), heads, session, ended, watch)
+    said, gone = _said(HeldFrames(rows, session), heads, session, ended, watch, own)
     watch.enter("concluded", len(heads))
     codes, by_scope = _by_scope(said)
     return beside.concluded({head["scope"]: {**codes, **by_scope.get(head["scope"], {})} for head in heads}, gone)
@@ -192,7 +194,7 @@ def judge_items(
     names = {row["name"] for row in evidence.select("name").distinct().toArrow().to_pylist()}
     progress(_read(heads))
     session.conf.set(_PARTITIONS, str(judging))
-    said, gone = _said(FleetFrames(evidence, names, judging), heads, session, ended, watch)
+    said, gone = _said(FleetFrames(evidence, names, judging), heads, session, ended, watch, choice.own)
     session.conf.set(_PARTITIONS, str(deriving))
     watch.enter("concluded", scopes)
     yield from _concluded(evidence, said, gone, show, command, version, choice)
@@ -245,9 +247,10 @@ def _said(
     session: SparkSession,
     ended: Callable[[], str | None],
     watch: Watch,
+    own: OwnRules | None,
 ) -> tuple[dict[str, list[Finding] | Defect], str | None]:
     """What each variant of a rule says of all scopes."""
-    rules = {rule.code: rule for rule in load_rules()}
+    rules = {rule.code: rule for rule in rules_of(own)}
     cut: dict[str, set[str]] = defaultdict(set)
     variants: dict[str, set[frozenset[str]]] = defaultdict(set)
     for head in heads:
@@ -262,7 +265,7 @@ def _said(
     watch.enter("judged", sum(map(len, variants.values())))
     # mostly all jobs lack the same tables: one round, in which no rule waits for another
     for turn in range(max(map(len, variants.values()), default=0)):
-        frames.missing = {code: sorted(own, key=sorted)[turn] for code, own in variants.items() if turn < len(own)}
+        frames.missing = {code: sorted(each, key=sorted)[turn] for code, each in variants.items() if turn < len(each)}
         results, gone = results_of([rules[code] for code in sorted(frames.missing)], frames, lambda: session, ended=ended)
         for code, result in results.items():
             said["|".join((code, *(name for name in rules[code].optional if name in frames.missing[code])))] = result
@@ -306,7 +309,7 @@ def _concluded(
             out = []
             for row in batch.to_pylist():
                 own = {**codes, **(pickle.loads(row["said"]) if row["said"] else {})}
-                report = report_of(row["scope"], row["payload"], own, gone, command, version, choice.keeps)
+                report = report_of(row["scope"], row["payload"], own, gone, command, version, choice)
                 out.append(pickle.dumps(show(row["scope"], report)))
             yield pa.RecordBatch.from_arrays([pa.array(out, pa.binary())], names=["shown"])
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from analyzers.fleet.places import Place
+from analyzers.logs.signatures.signature import Signature
 from analyzers.readers.log_plan import LogOptions, Plan, plan
 from analyzers.readers.log_scan import read_splits
 from analyzers.readers.slices import Slice, laid_out
@@ -47,6 +48,8 @@ class Item:
     plan: Plan | None = None
     evidence: Evidence | None = None
     """What was read of it already."""
+    own: tuple[Signature, ...] = ()
+    """Of a user's own rules, which its splits are scanned for, too."""
 
 
 ONE_CLUSTER = LogOptions(apart=False)
@@ -60,13 +63,13 @@ def items_of(place: Place, large: int = LARGE, read: LogOptions = ONE_CLUSTER) -
         made = plan([*place.paths, *names], replace(read, names=names))
     own = tuple(split for task in made.tasks for split in task if split.file.path in names)
     made.tasks = [others for task in made.tasks if (others := [split for split in task if split.file.path not in names])]
-    rest = Item(place.scope, place.paths, 1, logs=False, slices=place.slices, splits=own, plan=made)
+    rest = Item(place.scope, place.paths, 1, logs=False, slices=place.slices, splits=own, plan=made, own=read.own)
     return [rest, *_of_tasks(made, place.scope)]
 
 
 def items_of_plan(made: Plan, beside: Evidence, large: int = LARGE) -> list[Item]:
     """The work that logs make which are planned already; `beside`: what else there is of their scope."""
-    rest = Item(made.options.scope, (), 1, plan=replace(made, tasks=[]), evidence=beside)
+    rest = Item(made.options.scope, (), 1, plan=replace(made, tasks=[]), evidence=beside, own=made.options.own)
     tasks = _of_tasks(made, made.options.scope)
     weight = sum(task.weight for task in tasks)
     if weight > large:
@@ -75,7 +78,7 @@ def items_of_plan(made: Plan, beside: Evidence, large: int = LARGE) -> list[Item
 
 
 def _of_tasks(made: Plan, scope: str) -> list[Item]:
-    return [Item(scope, (), sum(split.weight for split in task), splits=tuple(task)) for task in made.tasks]
+    return [Item(scope, (), sum(split.weight for split in task), splits=tuple(task), own=made.options.own) for task in made.tasks]
 
 
 def packs_of(items: Sequence[Item], number: int) -> list[list[Item]]:
@@ -120,7 +123,7 @@ def found_of(item: Item, gather: Gather) -> Iterator[tuple[str, Any]]:
             yield "plan", item.plan
         with laid_out(item.slices) as names:
             if item.splits:
-                for part in read_splits([_moved(split, names) for split in item.splits]):
+                for part in read_splits([_moved(split, names) for split in item.splits], own=item.own):
                     yield "part", part
             if item.splits and item.evidence is None and not item.paths:
                 return

@@ -18,11 +18,11 @@ from analyzers.diagnosis.run_rules import Outcome, settle, sort_out
 from analyzers.diagnosis.window import nothing_within
 from analyzers.fleet.identities import surroundings
 from analyzers.fleet.reading import Find, Gather, Item, found_of
+from analyzers.own_rules import rules_of
 from analyzers.readers.log_plan import Plan
 from analyzers.readers.log_scan import Found, tables
 from analyzers.report.finding import Defect, Finding, NotChecked
 from analyzers.report.report import Report, Source
-from analyzers.rules.catalogue import load_rules
 from analyzers.tables import Row
 from analyzers.tables.by_column import ByColumn
 from analyzers.tables.evidence import Evidence
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from analyzers.bundle.hiding import Hiding
+    from analyzers.own_rules.language import OwnRules
     from analyzers.vocabulary.rule import Rule
 
 DERIVED = "scope string, name string, waiting array<string>, cut array<string>, payload binary"
@@ -53,6 +54,8 @@ class Choice:
     since: datetime | timedelta | None = None
     until: datetime | timedelta | None = None
     hide: Hiding | None = None
+    own: OwnRules | None = None
+    """Rules of a user's own, which judge beside diag's."""
 
 
 ALL = Choice()
@@ -134,7 +137,10 @@ def _derived(scope: str, found: Iterable[tuple[str, Any]], choice: Choice) -> tu
     ready = prepared(filed, choice.since, choice.until, own=True)
     chosen = Chosen(ready.whole)
     outcome, waiting = sort_out(
-        [rule for rule in load_rules() if choice.runs(rule.code)], chosen, absent=why_missing(ready, absent), untold=why_empty(ready)
+        [rule for rule in rules_of(choice.own) if choice.runs(rule.code)],
+        chosen,
+        absent=why_missing(ready, absent),
+        untold=why_empty(ready),
     )
     half = Half(ready, outcome, tuple(variant(rule, ready.whole) for rule in waiting), notes)
     cut = [name for name in ("faults", "attempts") if ready.whole.get("log_counts") is not None and scope in chosen.cut_off(name)]
@@ -194,17 +200,19 @@ def report_of(
     ended: str | None,
     command: str,
     version: str,
-    keeps: Callable[[Finding], bool] = ALL.keeps,
+    choice: Choice = ALL,
 ) -> Report:
     """The report of one scope. `said`: what rules said of it, by `variant`."""
     half: Half = pickle.loads(zstandard.decompress(payload))
+    rules = {rule.code: rule for rule in rules_of(choice.own)}
     if half.found is None:
         report = Report("diag", version, command, None, (None, None), sources=[Source(scope, "job", "failed", half.failed)])
-        report.not_checked = [NotChecked(rule.code, half.failed or "") for rule in load_rules()]
+        report.not_checked = [NotChecked(code, half.failed or "") for code in rules]
         return report
     by_code = {code.partition("|")[0]: said[code] for code in half.waiting if code in said}
-    rules = {rule.code: rule for rule in load_rules()}
     settle(half.outcome, [rules[code.partition("|")[0]] for code in half.waiting], by_code, ended)
-    report = concluded(half.found, half.outcome, list(rules.values()), command=command, version=version, keeps=keeps, notes=half.notes)
+    report = concluded(
+        half.found, half.outcome, list(rules.values()), command=command, version=version, keeps=choice.keeps, notes=half.notes
+    )
     report.surroundings = surroundings(half.found.whole)
     return report

@@ -19,6 +19,7 @@ from analyzers.logs.layouts.timestamps import DAY, UTC_ASSUMED, Zone, infer_offs
 from analyzers.logs.scan.kernel import WINDOW
 from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.selection import Window, edge_keep
+from analyzers.logs.signatures.signature import Signature
 from analyzers.logs.wrappings.sniff import HEAD, PLAIN_HEAD, TAIL, Sniffed, is_plain, sniff
 from analyzers.readers.fragments import MOST_BYTES, holds_messages
 from analyzers.readers.log_crowds import crowd
@@ -60,6 +61,7 @@ class LogOptions:
     split_bytes: int = SPLIT_BYTES
     window: int = WINDOW
     apart: bool = True  # whether many clusters are read and judged each by itself
+    own: tuple[Signature, ...] = ()  # of a user's own rules, which are looked for beside all others
 
 
 @dataclass

@@ -31,19 +31,27 @@ MOST_NOTES = 3  # of one kind, about different clusters
 
 
 def read_splits(
-    splits: Sequence[Split], window: int = WINDOW, signatures: tuple[Signature, ...] | None = None, sated: Sated | None = None
+    splits: Sequence[Split],
+    window: int = WINDOW,
+    signatures: tuple[Signature, ...] | None = None,
+    sated: Sated | None = None,
+    own: tuple[Signature, ...] = (),
 ) -> Iterator[FilePart]:
     """The parts of one task, without what groups that are `sated` need not keep. Runs on executors. A file that cannot be read gives a part
-    that says so."""
+    that says so. `own`: signatures of a user's own, beside all others."""
     with gc_paused():
-        yield from _read_splits(splits, window, catalogue(signatures).sparing(sated or {}))
+        yield from _read_splits(splits, window, catalogue(signatures, own=own).sparing(sated or {}))
 
 
 def _read_apart(
-    splits: Sequence[Split], window: int, signatures: tuple[Signature, ...] | None, sated: Mapping[int, Sated]
+    splits: Sequence[Split],
+    window: int,
+    signatures: tuple[Signature, ...] | None,
+    sated: Mapping[int, Sated],
+    own: tuple[Signature, ...],
 ) -> Iterator[FilePart]:
     """`read_splits` of one cluster's task; `sated` by the order of the file."""
-    yield from read_splits(splits, window, signatures, sated.get(splits[0].file.origin.order))
+    yield from read_splits(splits, window, signatures, sated.get(splits[0].file.origin.order), own)
 
 
 def _read_splits(splits: Sequence[Split], window: int, known: Catalogue) -> Iterator[FilePart]:
@@ -219,7 +227,7 @@ def _scan(plan: Plan, spark: Spark | None, signatures: Sequence[Signature] | Non
     sated: dict[int, Sated] = {}
 
     def reading() -> Read:
-        return partial(_read_apart, window=plan.options.window, signatures=known, sated=dict(sated))
+        return partial(_read_apart, window=plan.options.window, signatures=known, sated=dict(sated), own=plan.options.own)
 
     try:
         for tasks, parts_read in rounds(plan.tasks, reading, spark):

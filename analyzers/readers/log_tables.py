@@ -25,12 +25,13 @@ from analyzers.logs.scan.selection import (
     is_inside,
     merge_parts,
 )
+from analyzers.logs.signatures.signature import OWN, Signature
 from analyzers.readers.after_polls import with_silences
 from analyzers.readers.before_failures import with_lines_before
 from analyzers.readers.log_plan import Plan
 from analyzers.readers.standing_values import standing_values
 from analyzers.readers.state_texts import state_rows
-from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, LOG_REMARKS, SOURCES, STANDING_VALUES, Row
+from analyzers.tables import LOG_COUNTS, LOG_EVENTS, LOG_FILES, LOG_REMARKS, SCANNED_PATTERNS, SOURCES, STANDING_VALUES, Row
 from analyzers.tables.by_column import NO_NUMBER, ByColumn, column
 from analyzers.tables.memory import gc_paused
 
@@ -54,8 +55,11 @@ def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -
     with gc_paused():
         kept = limits(files, known or Limits())
         made = _tables_of(plan, files, head, kept)
-        with_silences(made[LOG_EVENTS.name], plan.files, made[LOG_FILES.name])
-        with_lines_before(made[LOG_EVENTS.name], plan.files)
+        events = made[LOG_EVENTS.name]
+        if plan.options.own:  # beside them an event of a user's own is another one
+            events = [event for event in events if not event["signature"].startswith(OWN)]
+        with_silences(events, plan.files, made[LOG_FILES.name])
+        with_lines_before(events, plan.files)
         if standing := standing_values(plan.files, made[LOG_FILES.name], head):
             made[STANDING_VALUES.name] = standing
         if plan.states and not files:  # nobody gave a log
@@ -64,9 +68,9 @@ def tables(plan: Plan, found: Iterable[FilePart], known: Limits | None = None) -
             made[name] = [*made.get(name, ()), *rows]
         if kept != Limits():
             about = f" of {plan.options.scope}" if plan.options.scope else ""
-            events = sum(column(made[LOG_COUNTS.name], "events"))
+            every = sum(column(made[LOG_COUNTS.name], "events"))
             plan.notes.append(
-                f"{LONG_LOGS}{about}: of {events:,} events of interest {len(made[LOG_EVENTS.name]):,} are kept, the first and last of each "
+                f"{LONG_LOGS}{about}: of {every:,} events of interest {len(made[LOG_EVENTS.name]):,} are kept, the first and last of each "
                 "kind: numbers of failures, restarts and commits are at least what is said"
             )
     if cut := [file for file in files if file.cut]:
@@ -90,7 +94,12 @@ def _tables_of(plan: Plan, files: list[FilePart], head: dict[str, Any], kept: Li
         LOG_COUNTS.name: counts,
         LOG_FILES.name: _files(plan, files, head),
         SOURCES.name: _sources(plan, files, head),
+        **({SCANNED_PATTERNS.name: _scanned(plan.options.own, head)} if plan.options.own else {}),
     }
+
+
+def _scanned(own: Sequence[Signature], head: dict[str, Any]) -> list[Row]:
+    return [SCANNED_PATTERNS.row({**head, "signature": each.id}) for each in own]
 
 
 def _seen(files: list[FilePart], window: Window | None) -> Counter[tuple[str, Kind]]:

@@ -10,7 +10,7 @@ from typing import Any
 from analyzers.report.finding import Finding
 from analyzers.report.report import Verdict
 
-_LASTING = (
+LASTING = (
     "task",
     "operator",
     "topic",
@@ -37,7 +37,7 @@ def identity(of: Finding | Verdict, job_names: Mapping[str, str]) -> str:
 
 def lasting(subject: Mapping[str, Any]) -> dict[str, str]:
     """What a subject names that is the same thing in each run of a job, in words."""
-    return {key: _named(subject[key]) for key in _LASTING if subject.get(key) is not None}
+    return {key: _named(subject[key]) for key in LASTING if subject.get(key) is not None}
 
 
 def _named(value: Any) -> str:

@@ -152,6 +152,8 @@ class Report:
     """Codes of findings that the options of the run left out."""
     surroundings: Sequence[Name] = ()
     """What its jobs stand on, by names that mean the same in every cluster: a Kafka cluster, nodes, images. A fleet's alone."""
+    own_rules: Mapping[str, str] = field(default_factory=dict)
+    """The rules of a user's own that the run had: titles by code."""
     fragment: str | None = None
     """"2 lines, 1 process", where that is too little for a verdict."""
 

@@ -15,7 +15,7 @@ _TEXT: Schema = {"type": "string"}
 _MAYBE_TEXT: Schema = {"type": ["string", "null"]}
 _TIME: Schema = {"type": "string", "format": "date-time", "pattern": r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}(\d{3})?Z$"}
 _MAYBE_TIME: Schema = {"anyOf": [_TIME, {"type": "null"}]}
-_CODE: Schema = {"type": "string", "pattern": "^[A-Z]{3}[0-9]{1,4}$"}
+_CODE: Schema = {"type": "string", "pattern": "^[A-Z]{3,8}[0-9]{1,4}$"}
 _SCOPE: Schema = {**_TEXT, "description": "Directory of the cluster, where many were judged, each by itself."}
 _CONFIDENCE: Schema = {"type": "number", "minimum": 0, "maximum": 1}
 _WHOLE = frozenset(
@@ -77,6 +77,10 @@ def report_schema() -> Schema:
             "type": "object",
             "additionalProperties": {"type": "integer", "minimum": 1},
             "description": "How many logs there were of each role: jobmanager, taskmanager, kafka-broker, …",
+        },
+        "own_rules": {
+            **_list(_object({"code": _CODE, "title": _TEXT})),
+            "description": "With --rules: the rules of a user's own, which judged beside those of diag.",
         },
         "forecast": {**_list(forecast), "description": "broker-health: the odds of a start, and what each change would bring."},
     }

@@ -7,6 +7,8 @@ import pkgutil
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from analyzers.report.codes import is_own
+
 if TYPE_CHECKING:
     from analyzers.vocabulary.rule import Rule
 
@@ -28,6 +30,8 @@ OPEN_ENDS = "where the evidence ends before it shows whether all is well"
 
 def family(code: str) -> str:
     """What the rules like `code` are about."""
+    if is_own(code):
+        return "rules of your own"
     return OPEN_ENDS if code[3:4] == "9" else FAMILIES[code[:4]]
 
 

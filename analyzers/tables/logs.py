@@ -101,6 +101,14 @@ last_at timestamp last event
 """,
 )
 
+SCANNED_PATTERNS = table(
+    "scanned_patterns",
+    "the expressions of a user's own rules for which the logs were scanned; of others nothing is known",
+    """
+signature string id of the signature: a digest of the expression
+""",
+)
+
 LOG_FILES = table(
     "log_files",
     "each log file or stream that was read",

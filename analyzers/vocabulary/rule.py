@@ -42,7 +42,7 @@ class Rule:
     rows of ``log_events`` and ``log_counts`` / ``faults`` with these ids, and is clean without Spark when there are none, or when
     ``needs`` says that what is there cannot be enough: most rules find nothing in most evidence, and Spark needs a fifth of a second to
     say so.
-    ``logs_of``: whose logs can show what a rule about logs looks for; without any of them it is not checked.
+    ``logs_of``: whose logs can show what a rule about logs looks for; without any of them it is not checked. None named: any log can.
     """
 
     code: str
@@ -73,6 +73,8 @@ class Rule:
     """The effect (`report.effects`) that a finding states, where it is another than that of its cause."""
     engines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """By reason, the engine (and what stands beside it) in which alone the rule finds this; key ``""``: for any other reason."""
+    scanned: frozenset[str] = frozenset()
+    """Signatures of a user's own for which the logs must have been scanned (table ``scanned_patterns``): else it is not checked."""
 
     @property
     def page(self) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from cli.commands.triage import Paths, existing, piped
+from cli.options.own_rules import Rules, own_rules
 from cli.options.report import Keep, NoRedact, Quiet, RedactionKey
 from cli.options.shared import LogTimezone, RunOptions
 from cli.runs.live_sources import NOTHING_LIVE, LiveSources, asking_live
@@ -31,6 +32,7 @@ def collect(
     paths: Paths = None,
     live: LiveSources = NOTHING_LIVE,
     log_timezone: LogTimezone = None,
+    rules: Rules = None,
     no_redact: NoRedact = False,
     redaction_key: RedactionKey = None,
     keep: Keep = None,
@@ -45,19 +47,27 @@ def collect(
       diag triage --bundle incident.tar.gz
 
     Reads what triage reads. Every word that is not known to be harmless is replaced by a token, secrets are cut out; see --no-redact,
-    --keep and --redaction-key. A few lines of each kind are kept of logs, not the logs.
+    --keep and --redaction-key. A few lines of each kind are kept of logs, not the logs: of what rules of your own look for only with
+    --rules.
 
     Permissions: those of triage. It starts no JVM and changes nothing but the bundle.
     """
     environment: Environment = context.obj or Environment.real()
     environment.verbosity = -int(quiet)
+    own = own_rules(rules)
     collectors = live.collectors()
     existing(paths or [])
     environment.say(f"diag {version()}: collecting into {save}")
     from cli.runs.collect import write_evidence
 
     options = RunOptions(
-        save=save, redact=not no_redact, redaction_key=redaction_key, keep=keep, log_timezone=log_timezone, verbosity=environment.verbosity
+        save=save,
+        redact=not no_redact,
+        redaction_key=redaction_key,
+        keep=keep,
+        log_timezone=log_timezone,
+        verbosity=environment.verbosity,
+        own=own,
     )
     stdin = piped(environment) if "-" in (paths or ()) else None
     whole, lines = write_evidence(paths or [], options, version=version(), stdin=stdin, collectors=collectors, progress=environment.say)

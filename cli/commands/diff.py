@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from cli.options.own_rules import Rules, own_rules
 from cli.options.report import (
     Cores,
     FailOnOption,
@@ -49,6 +50,7 @@ def diff(
     log_timezone: LogTimezone = None,
     only: Only = None,
     ignore: Ignore = None,
+    rules: Rules = None,
     ignore_file: IgnoreFile = None,
     no_ignore_file: NoIgnoreFile = False,
     fail_on: FailOnOption = FailOn.CRITICAL,
@@ -85,11 +87,13 @@ def diff(
     if "-" in (before, after):
         raise UsageError("diag diff reads no standard input", "Save what comes through a pipe first: diag triage - -o json=before.json")
     existing([before, after])
-    rules = choice(only, ignore, ignore_file, no_ignore_file, environment)
+    own = own_rules(rules)
+    chosen = choice(only, ignore, ignore_file, no_ignore_file, environment, own=own)
     options = RunOptions(
-        only=rules.only,
-        ignore=rules.ignore,
-        expired=rules.expired,
+        only=chosen.only,
+        ignore=chosen.ignore,
+        expired=chosen.expired,
+        own=own,
         fail_on=fail_on.value,
         log_timezone=log_timezone,
         spark_master=master_with(spark_master, cores),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import io
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.options.own_rules import Rules, own_rules
 from cli.options.shared import codes_beginning_with, known_code
 from cli.shell.environment import Environment
 from cli.shell.exits import UsageError
+
+if TYPE_CHECKING:
+    from analyzers.own_rules.language import OwnRules
 
 Codes = Annotated[
     list[str],
@@ -27,7 +31,7 @@ def register(app: typer.Typer) -> None:
     app.command("explain", short_help="Print the page of a rule.")(explain)
 
 
-def explain(context: typer.Context, codes: Codes) -> None:
+def explain(context: typer.Context, codes: Codes, rules: Rules = None) -> None:
     """Print the pages of rules: what you see, why, how to confirm, how to fix, when it is something else.
 
     \b
@@ -35,31 +39,38 @@ def explain(context: typer.Context, codes: Codes) -> None:
       diag explain CKP101
       diag explain CKP101 RST201
       diag explain ckp101 > CKP101.md
+      diag explain ACME101 --rules my-rules.toml
 
-    Reads the pages that come with diag: no network, no JVM. Needs no permissions.
+    Reads the pages that come with diag, and --rules: no network, no JVM. Needs no permissions but to read the files.
     """
     environment: Environment = context.obj or Environment.real()
-    environment.write("\n".join([_family(code, environment) or _shown(page(code), environment) for code in codes]))
+    own = own_rules(rules)
+    environment.write("\n".join([_family(code, environment, own) or _shown(page(code, own), environment) for code in codes]))
 
 
-def _family(beginning: str, environment: Environment) -> str | None:
+def _family(beginning: str, environment: Environment, own: OwnRules | None) -> str | None:
     """The list of the rules whose codes begin so; None where that is no family."""
-    from analyzers.rules.catalogue import load_rules
+    from analyzers.own_rules import rules_of
     from cli.commands.rules import listed
 
     wanted = beginning.strip().upper()
     if len(wanted) not in _FAMILY:
         return None
-    facts = [(r.code, r.severity.value, r.stage, r.cause or "-", r.title) for r in load_rules() if r.code.startswith(wanted)]
+    facts = [(r.code, r.severity.value, r.stage, r.cause or "-", r.title) for r in rules_of(own) if r.code.startswith(wanted)]
     return listed(facts, environment) if facts else None
 
 
-def page(code: str) -> str:
-    """The page of `code`, Markdown. Raises `UsageError` when there is none, and for a cause."""
+def page(code: str, own: OwnRules | None = None) -> str:
+    """The page of `code`, one of diag's or of a user's `own`, Markdown. Raises `UsageError` when there is none, and for a cause."""
     from analyzers import runbooks
     from analyzers.report.finding import CAUSES  # here: --help of all commands would wait for it
 
     known = runbooks.codes()
+    mine = next((rule for rule in own.rules if rule.code == code.strip().upper()), None) if own is not None else None
+    if mine is not None:
+        from analyzers.own_rules.pages import page_of
+
+        return page_of(mine)
     if not known:
         raise UsageError(f"no rule has the code {code}", "This diag was built without pages: install it again.")
     if code.strip().lower() in CAUSES:

@@ -9,6 +9,7 @@ import typer
 
 from cli.options.flink import FlinkRestAuth
 from cli.options.kafka import seconds
+from cli.options.own_rules import Rules, own_rules
 from cli.options.report import (
     Cores,
     FailOnOption,
@@ -109,6 +110,7 @@ def fleet(
     log_timezone: LogTimezone = None,
     only: Only = None,
     ignore: Ignore = None,
+    rules: Rules = None,
     ignore_file: IgnoreFile = None,
     no_ignore_file: NoIgnoreFile = False,
     fail_on: FailOnOption = FailOn.CRITICAL,
@@ -175,11 +177,13 @@ def fleet(
     if jobs_by not in JOBS_BY:
         raise UsageError(f"--jobs-by: {jobs_by!r} is unknown", f"Choose from {', '.join(JOBS_BY)}.")
     view = view_of(sort, group_by, team, only_new=only_new, compared=baseline is not None, whole=verbose)
-    rules = choice(only, ignore, ignore_file, no_ignore_file, environment, hide=redact)
+    own = own_rules(rules)
+    chosen = choice(only, ignore, ignore_file, no_ignore_file, environment, hide=redact, own=own)
     options = RunOptions(
-        only=rules.only,
-        ignore=rules.ignore,
-        expired=rules.expired,
+        only=chosen.only,
+        ignore=chosen.ignore,
+        expired=chosen.expired,
+        own=own,
         fail_on=fail_on.value,
         since=moment(since),
         until=moment(until),

@@ -8,6 +8,7 @@ import typer
 
 from cli.options.flink import FlinkRestAuth
 from cli.options.kafka import CommandConfig
+from cli.options.own_rules import Rules, own_rules
 from cli.options.report import Cores, Keep, Memory, RedactionKey
 from cli.options.shared import DEFAULT_MEMORY
 from cli.shell.environment import Environment
@@ -40,6 +41,7 @@ def mcp(
     ] = False,
     redaction_key: RedactionKey = None,
     keep: Keep = None,
+    rules: Rules = None,
     cores: Cores = None,
     memory: Memory = DEFAULT_MEMORY,
 ) -> int:
@@ -58,8 +60,8 @@ def mcp(
     by --redact; the tokens are the same until it ends, with --redaction-key always.
 
     Nothing is opened outside of --allow-path (links and .. are resolved first; no object stores), and no address is connected to
-    but --allow-address: list every advertised broker, too. --command-config and --flink-rest-auth are named here only, and so are files and
-    token endpoints within them. Calls are made one after the other on one Spark, started by the first.
+    but --allow-address: list every advertised broker, too. --command-config, --flink-rest-auth and --rules are named here only, and so are
+    files and token endpoints within them. Calls are made one after the other on one Spark, started by the first.
 
     Needs the package mcp (extra: streamdiag[mcp]). Permissions: those of the commands. It changes nothing.
     """
@@ -72,5 +74,5 @@ def mcp(
     return start(
         environment, version=version(), allow_paths=allow_paths or [], allow_addresses=allow_addresses or [],
         command_config=command_config, flink_rest_auth=flink_rest_auth, redacted=not no_redact, redaction_key=redaction_key, keep=keep,
-        cores=cores, memory=memory,
+        cores=cores, memory=memory, own=own_rules(rules),
     )  # fmt: skip

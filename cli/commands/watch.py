@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from cli.options.kafka import seconds
+from cli.options.own_rules import Rules, own_rules
 from cli.options.report import (
     Cores,
     FailOnOption,
@@ -116,6 +117,7 @@ def watch(
     log_timezone: LogTimezone = None,
     only: Only = None,
     ignore: Ignore = None,
+    rules: Rules = None,
     ignore_file: IgnoreFile = None,
     no_ignore_file: NoIgnoreFile = False,
     fail_on: FailOnOption = FailOn.CRITICAL,
@@ -162,11 +164,13 @@ def watch(
     from cli.commands.triage import existing
 
     existing(paths or [])
-    rules = choice(only, ignore, ignore_file, no_ignore_file, environment)
+    own = own_rules(rules)
+    chosen = choice(only, ignore, ignore_file, no_ignore_file, environment, own=own)
     options = RunOptions(
-        only=rules.only,
-        ignore=rules.ignore,
-        expired=rules.expired,
+        only=chosen.only,
+        ignore=chosen.ignore,
+        expired=chosen.expired,
+        own=own,
         fail_on=fail_on.value,
         since=moment(since),
         log_timezone=log_timezone,

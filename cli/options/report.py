@@ -7,11 +7,12 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cli.options.ignore_file import ignored, is_here
+from cli.options.own_rules import Rules, own_rules
 from cli.options.shared import (
     DEFAULT_MASTER,
     DEFAULT_MEMORY,
@@ -30,6 +31,9 @@ from cli.options.shared import (
 from cli.shell.environment import Environment
 from cli.shell.exits import UsageError
 from cli.shell.output import FORMATS, parse
+
+if TYPE_CHECKING:
+    from analyzers.own_rules.language import OwnRules
 
 Outputs = Annotated[
     list[str] | None,
@@ -118,6 +122,7 @@ REPORTING: tuple[Given, ...] = (
     ("outputs", Outputs, None),
     ("only", Only, None),
     ("ignore", Ignore, None),
+    ("rules", Rules, None),
     ("ignore_file", IgnoreFile, None),
     ("no_ignore_file", NoIgnoreFile, False),
     ("fail_on", FailOnOption, FailOn.CRITICAL),
@@ -180,9 +185,10 @@ def choice(
     environment: Environment,
     *,
     hide: bool = False,
+    own: OwnRules | None = None,
 ) -> Choice:
-    """What ``--only``, ``--ignore`` and the ignore file name; what has expired is said. With `hide` the words of the file are not kept: a
-    redacted report has tokens for such.
+    """What ``--only``, ``--ignore`` and the ignore file name, of diag's rules and of a user's `own`; what has expired is said. With
+    `hide` the words of the file are not kept: a redacted report has tokens for such.
 
     Raises `UsageError` for a code that no rule has, and for a file that is none.
     """
@@ -193,7 +199,7 @@ def choice(
     if only or ignore or read:
         from analyzers.rules.catalogue import rule_codes
 
-        known = rule_codes()
+        known = [*rule_codes(), *(own.codes if own is not None else ())]
     kept, expired = ignored(ignore_file, known) if read else ([], [])
     for each in expired:
         environment.complain(f"diag: {each} in {each.by} expired on {each.expires}: it leaves out nothing")
@@ -208,7 +214,10 @@ def choice(
 
 def _options(chosen: dict[str, Any], environment: Environment) -> RunOptions:
     parse(chosen["outputs"])
-    rules = choice(chosen["only"], chosen["ignore"], chosen["ignore_file"], chosen["no_ignore_file"], environment, hide=chosen["redact"])
+    own = own_rules(chosen["rules"])
+    rules = choice(
+        chosen["only"], chosen["ignore"], chosen["ignore_file"], chosen["no_ignore_file"], environment, hide=chosen["redact"], own=own
+    )
     return RunOptions(
         outputs=tuple(chosen["outputs"] or ()),
         only=rules.only,
@@ -226,4 +235,5 @@ def _options(chosen: dict[str, Any], environment: Environment) -> RunOptions:
         keep_warm=chosen["keep_warm"],
         facts_only=chosen["facts_only"],
         verbosity=environment.verbosity,
+        own=own,
     )

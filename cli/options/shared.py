@@ -15,9 +15,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from analyzers.report.codes import is_own
 from cli.shell.exits import UsageError
 
 if TYPE_CHECKING:
+    from analyzers.logs.signatures.signature import Signature
+    from analyzers.own_rules.language import OwnRules
     from analyzers.report.finding import Finding
 
 
@@ -123,6 +126,13 @@ class RunOptions:
     facts_only: bool = False
     verbosity: int = 0
     thresholds: dict[str, dict[str, Any]] = field(default_factory=dict)
+    own: OwnRules | None = None
+    """Rules of a user's own, which judge beside diag's."""
+
+    @property
+    def own_signatures(self) -> tuple[Signature, ...]:
+        """What logs are scanned for beside what diag knows."""
+        return () if self.own is None else self.own.signatures
 
     def runs(self, code: str) -> bool:
         """Whether the rule `code` is to be judged at all."""
@@ -190,7 +200,9 @@ def known_code(code: str, known: Sequence[str]) -> str:
     if wanted in known:
         return wanted
     near = difflib.get_close_matches(wanted, known, n=3, cutoff=0.5)
-    raise UsageError(f"no rule has the code {code}", f"Did you mean {' or '.join(near)}?" if near else "`diag rules` lists the codes.")
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`diag rules` lists the codes."
+    hint += " Of a rule of your own name the file, too: --rules." if is_own(wanted) else ""
+    raise UsageError(f"no rule has the code {code}", hint)
 
 
 def codes_beginning_with(incomplete: str) -> list[tuple[str, str]]:

@@ -72,6 +72,8 @@ def _values(report: Report) -> dict[str, Any]:
         "fragment": report.fragment,
         "log_roles": dict(report.log_roles),
     }
+    if report.own_rules:
+        found["own_rules"] = [{"code": code, "title": title} for code, title in sorted(report.own_rules.items())]
     if report.baseline is not None:
         found["baseline"] = _baseline(report.baseline)
     if "forecast" in report.facts:

@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 
 from analyzers.report.finding import Severity
 from analyzers.report.fleet import FleetReport, JobRow
-from cli.renderers.results import Place, Result, Results, title
+from cli.renderers.results import Place, Result, Results
 from cli.renderers.wording import clipped, printable, subject_words
 
 _MOST_PLACES = 6
@@ -97,9 +97,9 @@ def _of_findings(found: Results, fail_on: str) -> Iterator[ET.Element]:
     names: Counter[str] = Counter()
     for each in found.results:
         where = ", ".join(subject_words(_lasting(each.subject))) if many[each.code] > 1 else ""
-        name = _named(each.code) + (f" ({where})" if where else "")
+        name = _named(each.code, found) + (f" ({where})" if where else "")
         names[name] += 1
-        case = _case(name + (f" #{names[name]}" if names[name] > 1 else ""), each.code[:3])
+        case = _case(name + (f" #{names[name]}" if names[name] > 1 else ""), _family(each.code))
         if each.fails(fail_on):
             ET.SubElement(case, "failure", {"type": each.severity.value, "message": _line(each.says)}).text = "\n".join(_words(each))
         elif why := _why_skipped(each, fail_on):
@@ -122,16 +122,21 @@ def _lasting(subject: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in subject.items() if key not in ("attempt", "checkpoint", "offset", "execution", "batch", "run")}
 
 
-def _named(code: str) -> str:
-    words = title(code)
+def _family(code: str) -> str:
+    """The letters of a code."""
+    return code.rstrip("0123456789")
+
+
+def _named(code: str, found: Results) -> str:
+    words = found.title(code)
     return f"{code} {words}" if words else code
 
 
 def _of_rules(found: Results) -> Iterator[ET.Element]:
     for code in found.clean:
-        yield _case(_named(code), code[:3])
+        yield _case(_named(code, found), _family(code))
     for code, because in found.unchecked:
-        case = _case(_named(code), code[:3])
+        case = _case(_named(code, found), _family(code))
         ET.SubElement(case, "skipped", {"message": _line(because)})
         yield case
 

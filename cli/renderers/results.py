@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -66,7 +66,8 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Results:
-    """All of a run. `is_compared`: whether each result has a change. `unchecked`: by rule why it did not judge."""
+    """All of a run. `is_compared`: whether each result has a change. `unchecked`: by rule why it did not judge. `titles`: of rules of a
+    user's own, by code."""
 
     command: str
     version: str
@@ -77,6 +78,11 @@ class Results:
     troubles: tuple[Trouble, ...] = ()
     notes: tuple[str, ...] = ()
     is_compared: bool = False
+    titles: Mapping[str, str] = field(default_factory=dict)
+
+    def title(self, code: str) -> str:
+        """What a rule finds; empty where that is not known."""
+        return self.titles.get(code) or title(code)
 
 
 def title(code: str) -> str:
@@ -112,6 +118,7 @@ def of_report(report: Report) -> Results:
         ),
         (*report.notes, *(_about_baseline(report))),
         baseline is not None and baseline.failed is None,
+        report.own_rules,
     )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from analyzers.report.finding import SUBJECT_KEYS, Severity
 from cli.renderers.json_rows import inert, plain_values
-from cli.renderers.results import Place, Result, Results, title
+from cli.renderers.results import Place, Result, Results
 from cli.renderers.wording import clipped, iso, printable, subject_words
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -36,7 +36,7 @@ def render(found: Results) -> str:
 def _run(found: Results) -> dict[str, Any]:
     shown = [each for each in found.results if each.change != "unknown" or not each.missed]
     codes = sorted({each.code for each in shown})
-    driver = {"name": "diag", "version": found.version, "rules": [_rule(code) for code in codes]}
+    driver = {"name": "diag", "version": found.version, "rules": [_rule(code, found.title(code)) for code in codes]}
     if _SEMANTIC.fullmatch(found.version):
         driver["semanticVersion"] = found.version
     successful = not any(each.state != "partial" for each in found.troubles)
@@ -52,8 +52,7 @@ def _run(found: Results) -> dict[str, Any]:
     }
 
 
-def _rule(code: str) -> dict[str, Any]:
-    words = title(code)
+def _rule(code: str, words: str) -> dict[str, Any]:
     return {"id": code, **({"shortDescription": {"text": words}, "help": {"text": f"diag explain {code}"}} if words else {})}
 
 

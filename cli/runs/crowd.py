@@ -48,7 +48,9 @@ def judged(found: UnreadCrowd, options: RunOptions, engine: Engine, *, version: 
     ]
     if any(rows for name, rows in of_none.items() if name != "sources"):  # checkpoints, say, that lie beside no cluster or beside several
         items.append(Item("", (), 1, evidence=Evidence(of_none, absent=found.absent)))
-    judging = partial(judge_items, command="triage", version=version, choice=Choice(options.runs), ended=engine.ended, progress=progress)
+    judging = partial(
+        judge_items, command="triage", version=version, choice=Choice(options.runs, own=options.own), ended=engine.ended, progress=progress
+    )
     try:
         every = waited(lambda: dict(sorted(judging(items, session, _nothing, _whole))), engine, progress)
     except Exception as error:

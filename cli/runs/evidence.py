@@ -71,7 +71,9 @@ def from_bundle(options: RunOptions, engine: Engine | None, progress: Progress) 
     if bundle.raw_dir is not None and "log_events" not in tables:
         from analyzers.readers.log_scan import LogOptions
 
-        read = LogOptions(options.log_timezone, inside=(options.since, options.until), relative_to=str(bundle.raw_dir))
+        read = LogOptions(
+            options.log_timezone, inside=(options.since, options.until), relative_to=str(bundle.raw_dir), own=options.own_signatures
+        )
         raw = scanned([str(bundle.raw_dir)], read, engine, progress)
         tables = {**raw.tables, **tables}
         notes.extend(raw.notes)
@@ -299,6 +301,10 @@ def judged(
     """
     from analyzers.diagnosis.diagnose import judge
 
+    if options.own is not None and rules is None:
+        from analyzers.own_rules import rules_of
+
+        rules = rules_of(options.own)
     report = judge(
         found.tables,
         engine.session,

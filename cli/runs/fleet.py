@@ -181,8 +181,8 @@ def _judged(
     from analyzers.readers.log_plan import LogOptions
     from cli.runs.fleet_meter import Meter
 
-    read = LogOptions(options.log_timezone, inside=(options.since, options.until), apart=False)
-    choice = Choice(options.runs, options.keeps, options.since, options.until, hide)
+    read = LogOptions(options.log_timezone, inside=(options.since, options.until), apart=False, own=options.own_signatures)
+    choice = Choice(options.runs, options.keeps, options.since, options.until, hide, options.own)
     find: Find = found_of
     with NamedTemporaryFile(prefix="diag-done-") as counter:
         meter = Meter(len(found), counter.name if engine.is_local else "")
@@ -198,7 +198,7 @@ def _judged(
                 session = engine.session()
                 from analyzers.fleet.judging import READ_AGAIN, judge_few
 
-                return wait(lambda: judge_few(beside, session, ended=engine.ended, progress=progress, watch=meter))
+                return wait(lambda: judge_few(beside, session, ended=engine.ended, progress=progress, watch=meter, own=options.own))
             except Ended:
                 progress(READ_AGAIN)
                 find = found_apart

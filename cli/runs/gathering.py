@@ -59,7 +59,10 @@ def gathered(
         if paths and logs:
             from analyzers.readers.log_scan import LogOptions
 
-            read = LogOptions(options.log_timezone, inside=(options.since, options.until), stdin=stdin, apart=apart, names=names or {})
+            read = LogOptions(
+                options.log_timezone, inside=(options.since, options.until), stdin=stdin, apart=apart, names=names or {},
+                own=options.own_signatures,
+            )  # fmt: skip
             try:
                 parts.append(scanned(list(paths), read, engine, progress, crowds=crowds))
             except CannotLook:

@@ -192,7 +192,7 @@ class Run:
         if self.logs:
             from analyzers.readers.log_scan import LogOptions
 
-            read = LogOptions(self.options.log_timezone, inside=(self.options.since, self.options.until))
+            read = LogOptions(self.options.log_timezone, inside=(self.options.since, self.options.until), own=self.options.own_signatures)
             try:
                 logs = scanned(list(self.logs), read, engine, self.progress)
             except CannotLook as error:
@@ -204,7 +204,7 @@ class Run:
 
     def _rules(self, found: Evidence) -> list[Rule]:
         """Those that have to do with what was collected; the many about logs would only be named as not checked where there are none."""
-        from analyzers.rules.catalogue import load_rules
+        from analyzers.own_rules import rules_of
 
         about = {*self.subject.collected, *self.subject.facts, *found.tables} - _ASIDE
         logs = set(_OF_LOGS)
@@ -226,7 +226,7 @@ class Run:
                 return False
             return bool(about.intersection(rule.tables)) and not (nowhere | logs).intersection(rule.tables)
 
-        return [rule for rule in load_rules() if fits(rule) or rule.code in named]
+        return [rule for rule in rules_of(self.options.own) if fits(rule) or rule.code in named]
 
     def _facts(self, found: Evidence, *said: str) -> Report:
         """The collected tables without any judgement; `said`: what is to be known about them."""

@@ -131,7 +131,7 @@ def unread(error: CannotLook, paths: Sequence[str], options: RunOptions, version
     if hide is not None:
         error = CannotLook(*hide.texts([error.message, error.hint]))
         named = [(hide.texts([name])[0], kind) for name, kind in named]
-    return none_judged(_facts(Evidence({}), version), error, rule_codes(), options, failed=named)
+    return none_judged(_facts(Evidence({}), version), error, _codes(options), options, failed=named)
 
 
 def _judged_apart(found: UnreadCrowd, options: RunOptions, engine: Engine, version: str, progress: Callable[[str], None]) -> Report:
@@ -166,10 +166,14 @@ def _facts(found: Evidence, version: str, *names: str) -> Report:
 
 def _unjudged(found: Evidence, error: CannotLook, options: RunOptions, version: str) -> Report:
     """What was read, and that no rule could judge it."""
-    report = none_judged(_facts(found, version, "log_files"), error, rule_codes(), options)
+    report = none_judged(_facts(found, version, "log_files"), error, _codes(options), options)
     if found.stop is not None:
         raise Interrupted(report, found.stop)
     return report
+
+
+def _codes(options: RunOptions) -> list[str]:
+    return [*rule_codes(), *(options.own.codes if options.own is not None else ())]
 
 
 def _reach(found: Evidence) -> tuple[list[datetime], list[datetime]]:

@@ -15,7 +15,7 @@ from cli.shell.exits import CannotLook
 
 MOST_BUNDLES = 20
 MOST_BYTES = 1 << 30
-_OURS = re.compile(r"watch-\d{8}T\d{6}Z-[A-Z]{3}\d{3}\.tar\.gz")
+_OURS = re.compile(r"watch-\d{8}T\d{6}Z-[A-Z]{3,8}\d{2,4}\.tar\.gz")
 
 
 def directory(place: Path) -> None:

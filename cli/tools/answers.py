@@ -13,9 +13,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from analyzers import runbooks
+from analyzers.own_rules.pages import page_of
 from analyzers.report.finding import Finding, Quote
 from analyzers.report.identity import identity
 from analyzers.report.report import Report, Verdict
@@ -25,6 +26,9 @@ from cli.renderers.wording import clipped, iso, printable, subject_words
 from cli.shell.environment import harmless
 from cli.shell.exits import ExitCode, UsageError
 from cli.tools.shelf import Held, page_starts
+
+if TYPE_CHECKING:
+    from analyzers.own_rules.language import OwnRules
 
 MOST_TOKENS = 2_000
 MOST_BYTES = 4_000
@@ -119,12 +123,13 @@ def evidence(held: Held, select: str, number: int) -> str:
     return _text({**head, "page": number, "pages": pages, "about_quoted": _DATA, "quoted": page})
 
 
-def explanation(code: str, number: int) -> str:
-    """Page `number` of the runbook page of the rule `code`. Raises `UsageError` where there is none."""
+def explanation(code: str, number: int, own: OwnRules | None = None) -> str:
+    """Page `number` of the runbook page of the rule `code`, one of diag's or of a user's `own`. Raises `UsageError` where there is none."""
     wanted = code.upper()
-    if wanted not in runbooks.codes():
+    mine = next((rule for rule in own.rules if rule.code == wanted), None) if own is not None else None
+    if mine is None and wanted not in runbooks.codes():
         raise UsageError(f"no rule has the code {wanted}", "Codes are those that findings name.")
-    text = runbooks.shown(wanted).encode()
+    text = (runbooks.shown(wanted) if mine is None else page_of(mine)).encode("utf-8", "replace")
     starts = page_starts(text, MOST_BYTES - _AROUND_PAGE)
     if number > len(starts):
         raise UsageError(f"there is no page {number:,}: {len(starts):,} are all", "Ask for one of them.")
@@ -205,7 +210,7 @@ def _own(of: Verdict | Finding, report: Report) -> dict[str, Any]:
     own = {
         "id": identity(of, report.job_names),
         "code": of.code,
-        "title": next((rule.title for rule in load_rules() if rule.code == of.code), None),
+        "title": report.own_rules.get(of.code) or next((rule.title for rule in load_rules() if rule.code == of.code), None),
         "cause": of.cause,
         "reason": of.reason if of.reason and _NAME.fullmatch(of.reason) else None,
         "certainty": of.certainty if isinstance(of, Verdict) else None,

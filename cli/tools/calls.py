@@ -58,7 +58,7 @@ class Calls:
         try:
             given = checked(name, arguments)
             if name == "explain":
-                return answers.explanation(given["code"], given.get("page", 1)), False
+                return answers.explanation(given["code"], given.get("page", 1), self.options.own), False
             if name == "evidence":
                 return answers.evidence(self.shelf.take(given["report"]), given.get("select", ""), given.get("page", 1)), False
             look = _Look(self, given, self._progress(is_cancelled))

@@ -81,7 +81,7 @@ TOOLS: tuple[Tool, ...] = (
         "The page of a rule",
         "The page of a rule, by the code of a finding (CKP101): what one sees, why, how to confirm and fix it, and when it is something "
         "else. Reads nothing but diag itself.",
-        {"code": _text("Code of a rule, as findings name it.", pattern="^[A-Za-z]{3}[0-9]{3}$"), "page": _PAGE},
+        {"code": _text("Code of a rule, as findings name it.", pattern="^[A-Za-z]{3,8}[0-9]{2,4}$"), "page": _PAGE},
         ("code",),
     ),
     Tool(

@@ -7,11 +7,15 @@ import secrets
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from analyzers.bundle.held import held_file
 from cli.options.shared import DEFAULT_MASTER, RunOptions, heap, master_with
 from cli.shell.environment import Environment
 from cli.shell.exits import CannotLook, UsageError
+
+if TYPE_CHECKING:
+    from analyzers.own_rules.language import OwnRules
 
 _KEY_BYTES = 32
 
@@ -29,6 +33,7 @@ def start(
     keep: Path | None,
     cores: int | None,
     memory: str,
+    own: OwnRules | None = None,
 ) -> int:
     """Serve until the client ends the conversation; the exit code.
 
@@ -46,6 +51,7 @@ def start(
         keep=keep,
         spark_master=master_with(DEFAULT_MASTER, cores),
         memory=heap(memory),
+        own=own,
     )
     if redacted:
         from cli.runs.evidence import hiding

@@ -15,6 +15,7 @@ from analyzers.inference import Inference, infer
 from analyzers.logs.layouts.roles import SERVERS
 from analyzers.logs.scan.selection import ERROR_LOGGED, EXCEPTION_LOGGED, mask
 from analyzers.logs.signatures import ANYBODYS
+from analyzers.logs.signatures.signature import OWN
 from analyzers.tables import RECURRING_ERRORS, Row
 
 Tables = Mapping[str, Sequence[Row]]
@@ -33,14 +34,17 @@ _CLUES = 2
 
 def recurring_errors(tables: Tables) -> list[Row]:
     """A row of ``recurring_errors`` per shape of error in a file that a kind can be inferred of and that goes on to the file's end."""
-    fatal = {(row["scope"], row["file"], row["line"]) for row in tables.get("faults", ()) if row["fatal"]}
+    known = {(row["scope"], row["file"], row["line"]) for row in tables.get("faults", ()) if row["fatal"]}
+    if tables.get("scanned_patterns"):
+        own = (event for event in tables.get("log_events", ()) if event["signature"].startswith(OWN))
+        known |= {(event["scope"], event["file"], event["line"]) for event in own}
     ends = {(row["scope"], row["file"]): row["last_at"] for row in tables.get("log_files", ())}
     groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
     done: dict[str, list[datetime]] = defaultdict(list)
     for event in tables.get("log_events", ()):
         if event["signature"] in COMPLETED and event["at"] is not None:
             done[event["scope"]].append(event["at"])
-        if _counts(event) and (event["scope"], event["file"], event["line"]) not in fatal:
+        if _counts(event) and (event["scope"], event["file"], event["line"]) not in known:
             shape = f"{event['root_exception'] or ''} {mask(event['root_message'] or first_line(event)[-_SHAPE:])[:_SHAPE]}"
             groups[event["scope"], event["file"], shape].append(event)
     _join_lives(groups, {(row["scope"], row["file"]): row for row in tables.get("log_files", ())})

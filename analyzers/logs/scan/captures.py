@@ -15,7 +15,7 @@ from analyzers.logs.matching.matcher import Backend, Matcher
 from analyzers.logs.scan.memo import DIGIT, Memo, sees_digits
 from analyzers.logs.scan.remarks import REMARK_WORDS
 from analyzers.logs.scan.selection import Sated
-from analyzers.logs.signatures.signature import Signature
+from analyzers.logs.signatures.signature import OWN, Signature
 from analyzers.tables import LOG_EVENTS
 
 # What the kernel itself wants to see: errors, exceptions, start banners, client versions, remarks.
@@ -103,6 +103,7 @@ class Catalogue:
             [_flags_of(word) | _flags_for(word, known) for word, known in zip(literals, self.by_literal, strict=True)], np.uint8
         )
         self.matcher = Matcher(list(literals), backend)
+        self.has_own = any(signature.id.startswith(OWN) for signature in signatures)
         self.memo = Memo()
         self.sated: Sated = {}
 
@@ -128,17 +129,23 @@ def _cached(signatures: tuple[Signature, ...], backend: Backend | None) -> Catal
     return Catalogue(signatures, backend)
 
 
-def catalogue(signatures: Sequence[Signature] | None = None, backend: Backend | None = None) -> Catalogue:
-    """The catalogue of `signatures` (None = all of the package's), made once per process."""
-    return _of_package(backend) if signatures is None else _cached(tuple(signatures), backend)
+def catalogue(signatures: Sequence[Signature] | None = None, backend: Backend | None = None, own: tuple[Signature, ...] = ()) -> Catalogue:
+    """The catalogue of `signatures` (None = all of the package's) and of a user's `own`, made once per process."""
+    if signatures is None and not own:
+        return _of_package(backend)
+    return _cached((*(_all() if signatures is None else signatures), *own), backend)
+
+
+def _all() -> tuple[Signature, ...]:
+    from analyzers.logs.signatures import SIGNATURES  # here: the kernel must be usable, and testable, without them
+
+    return SIGNATURES
 
 
 @cache
 def _of_package(backend: Backend | None) -> Catalogue:
     """Found without a look at each signature: to hash them all takes a millisecond, as does the scan of a small file."""
-    from analyzers.logs.signatures import SIGNATURES  # here: the kernel must be usable, and testable, without them
-
-    return _cached(tuple(SIGNATURES), backend)
+    return _cached(_all(), backend)
 
 
 def columns(groups: dict[str, str | None]) -> dict[str, object]:

@@ -42,6 +42,7 @@ from analyzers.logs.scan.selection import (
     mask,
 )
 from analyzers.logs.scan.selection import REMARK as REMARKED
+from analyzers.logs.signatures.signature import OWN
 
 _FAULTY = ("ERROR", "FATAL")
 _TROUBLE = expression(r"fail|error|exception|expir|timed? ?out|refused|lost", re.IGNORECASE)
@@ -165,11 +166,15 @@ class Recorder:
         """What an event with these hits says; None if nobody wants it."""
         flags = event.flags
         found = self._matches(event, hits) if flags & SIGNED else None
-        generic = None if found else self._generic_kind(event)
+        generic = None if found and not self._is_own_alone(found) else self._generic_kind(event)
         banner = _banner(event.header.message) if flags & START else None
         if not found and generic is None and banner is None:
             return None
         return Reading(event.header, event.trace, tuple((found or {}).values()), generic, banner)
+
+    def _is_own_alone(self, found: Mapping[int, tuple[Prepared, re.Match[str] | None]]) -> bool:
+        """Whether a user's own rules alone know an event: to diag's it is what it would be without them."""
+        return self._catalogue.has_own and all(prepared.signature.id.startswith(OWN) for prepared, _ in found.values())
 
     def says_with_other_ids(self, event: Event, hits: Sequence[Hit], outcome: Outcome | None) -> bool:
         """Whether `event` would count in the same groups (but for the ids in their names) whatever ids stood in its text: it is read with

@@ -16,6 +16,8 @@ NEVER_CAPTURED = frozenset(
     )
 )  # fmt: skip
 """Columns of ``log_events`` that the reader fills from the header, the file or the stack trace."""
+OWN = "own-"
+"""How the ids of signatures of a user's own rules begin (`analyzers/own_rules/`)."""
 _GROUP = re.compile(r"\(\?P<(\w+)>")
 _ID = re.compile(r"[a-z][a-z0-9]*(?:-[a-z0-9]+)*")
 
