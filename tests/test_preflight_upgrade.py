@@ -353,10 +353,13 @@ def test_a_file_without_settings_is_wrong_usage(content: bytes, tmp_path: Path) 
         settings_of_file(tmp_path / "conf")
 
 
-def test_lines_that_are_no_settings_are_reported(tmp_path: Path) -> None:
-    (tmp_path / "flink-conf.yaml").write_text("parallelism.default: 2\nthis is no setting\n")
-    (source,) = settings_of_file(tmp_path / "flink-conf.yaml").tables["sources"]
-    assert (source["state"], source["why"]) == ("partial", "1 of its lines are no setting")
+@pytest.mark.parametrize("line", ["this is no setting", "restart-strategy: {type: none}", "\tparallelism.default: 2"])
+def test_lines_that_cannot_be_read_are_reported(line: str, tmp_path: Path) -> None:
+    (tmp_path / "flink-conf.yaml").write_text(f"parallelism.default: 2\n{line}\n")
+    _, said = _asked("--to", "2.3", "--conf", str(tmp_path / "flink-conf.yaml"))
+    found = settings_of_file(tmp_path / "flink-conf.yaml").tables
+    assert [(row["state"], row["why"]) for row in found["sources"]] == [("partial", "1 of its lines cannot be read as settings")]
+    assert said["settings"]["answer"] == "unknown"
 
 
 # the command --------------------------------------------------------------------------------------------------------------

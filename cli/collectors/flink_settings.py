@@ -53,7 +53,7 @@ def settings_of_file(path: Path) -> Evidence:
             )
     if not settings:
         raise UsageError(f"--conf {path} holds no settings of Flink that can be read", _HINT)
-    why = None if of_kubernetes or not unread else f"{unread} of its lines are no setting"
+    why = None if not unread else f"{unread} of its lines cannot be read as settings"
     source = SOURCES.row({"scope": "", "name": str(path), "kind": "configuration", "state": "partial" if why else "ok", "why": why})
     return Evidence({"job_config": settings, "process_environments": environments, "sources": [source]})
 
@@ -88,7 +88,9 @@ def _entries(text: str) -> tuple[dict[str, str], int]:
         key = (above[-1][1] if above else "") + match["key"].strip("\"'")
         value = re.sub(r"\s+#.*$", "", match["value"] or "").strip()
         above.append((indent, f"{key}."))
-        if value and not _IN_BLOCK.match(value):
+        if value.startswith("{") and value != "{}":
+            unread += 1  # settings on one line, which Flink's own files do not have
+        elif value and not _IN_BLOCK.match(value):
             found[key] = value.strip("\"'")
     return found, unread
 

@@ -52,6 +52,9 @@ def settings(case: Upgrade) -> Iterator[Answer]:
         yield answer("other-settings", UNKNOWN, says, todo, **_about(strange))
     if not case.shows_all_settings:
         yield answer("settings", UNKNOWN, "only a selection of the settings is in the evidence", _WHERE)
+    for row in case.rows("sources"):
+        if row["kind"] == "configuration" and row["state"] != "ok":
+            yield answer("settings", UNKNOWN, f"{row['name']}: {row['why']}", "Look at these lines yourself, or give --flink-rest.")
 
 
 def _removed(case: Upgrade, entry: Entry, keys: list[str]) -> Answer:
