@@ -113,6 +113,7 @@ def _answers(to: str = "2.3", from_version: str | None = "1.20.5", **tables: lis
         ({"web_backpressure_num__samples": "50"}, "old-settings", "goes", "did not use it any more"),
         ({"metrics_reporter_prom_class": "x.PrometheusReporter"}, "old-settings", "goes", "did not use it"),
         ({"metrics_reporter_prom_port": "9249"}, "settings", "goes", "reads 1 of 1 setting"),
+        ({"metrics_reporter_prom_factory_class": "x.PrometheusReporterFactory"}, "settings", "goes", "reads 1 of 1 setting"),
         ({"state_backend": "rocksdb"}, "old-settings", "goes", "state.backend is state.backend.type"),
         ({"state_backend": "filesystem"}, "setting-values", "breaks", "state.backend is filesystem in config.yaml"),
         ({"state_backend_type": "hashmap"}, "settings", "goes", "reads 1 of 1 setting"),
@@ -199,6 +200,8 @@ def test_the_file(tables: dict[str, list[Row]], answer: str) -> None:
 def test_flink_before_1_19_has_the_old_file_only_and_2_the_new_one() -> None:
     assert _answers(from_version="1.18.1")["configuration-file"][0] == "breaks"
     assert "configuration-file" not in _answers(from_version="2.0.1")
+    deployed = _set("deployment", parallelism_default="2")
+    assert _answers(from_version="1.18.1", job_config=deployed)["configuration-file"][0] == "unknown"  # the operator writes it
 
 
 def _jars(*names: str) -> dict[str, list[Row]]:

@@ -40,7 +40,8 @@ class Entry:
     shown: re.Pattern[str] | None = None
 
     def has(self, key: str) -> bool:
-        return any(fnmatchcase(key, each) for each in self.keys)
+        """Whether it is about `key`; a star stands for one part of it."""
+        return any(each.count(".") == key.count(".") and fnmatchcase(key, each) for each in self.keys)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,10 @@ from analyzers.derived.planned.upgrade.case import Answer, Upgrade
 from analyzers.derived.planned.upgrade.facts import Entry, release
 
 _LEGACY, _STANDARD = "flink-conf.yaml", "config.yaml"
-_MIGRATE = "Write a config.yaml: bin/migrate-config-file.sh of Flink 1.19 and later makes one of flink-conf.yaml."
+_MIGRATE = (
+    "bin/migrate-config-file.sh of Flink 1.19 and later makes a config.yaml of it; of a FlinkDeployment the operator writes it, where it "
+    "knows the release."
+)
 _WHERE = "Give it with --conf (flink-conf.yaml, config.yaml, a FlinkDeployment), --flink-rest, or --logs from the start of a JobManager."
 
 
@@ -70,9 +73,8 @@ def _removed(case: Upgrade, entry: Entry, keys: list[str]) -> Answer:
     elif values == {entry.default}:
         why = f"{entry.default} is what holds without {it}"
     if why is not None:
-        return answer(
-            "old-settings", GOES, f"{some(keys)} {is_set}, which {case.to} does not read; {why} ({source})", "Take it out.", **_about(keys)
-        )
+        says = f"{some(keys)} {is_set}, which {case.to} does not read; {why} ({source})"
+        return answer("old-settings", GOES, says, entry.instead if entry.no_effect else "Take it out.", **_about(keys))
     says = f"{some(keys)} {is_set}, and {case.to} does not read {it}: without an error the default is in force ({source})"
     return answer("removed-settings", BREAKS, says, entry.instead, **_about(keys))
 
@@ -101,15 +103,16 @@ def configuration_file(case: Upgrade) -> Iterator[Answer]:
     named = [str(row["origin"]) for row in case.rows("job_config") if row["source"] == "file" and row["origin"]]
     named += [str((event["detail"] or {}).get("path")) for event in case.events("configuration-file")]
     legacy = sorted({path for path in named if path.endswith(_LEGACY)})
-    if legacy or (case.runs is not None and case.runs < standard):
+    deployed = any(row["source"] == "deployment" for row in case.rows("job_config"))
+    if deployed:
+        says = "the Kubernetes operator writes the configuration: whether the one that is installed knows the release is not known"
+        yield answer("configuration-file", UNKNOWN, says, f"Look up in its release notes whether it knows flinkVersion {_version(case)}.")
+    elif legacy or (case.runs is not None and case.runs < standard):
         what = f"{some(legacy)} is read now" if legacy else f"Flink {case.running[0] if case.running else ''} knows {_LEGACY} only"
         says = f"{what}, and {case.to} reads {_STANDARD} alone, as standard YAML ({source})"
         yield answer("configuration-file", BREAKS, says, _MIGRATE)
     elif any(path.endswith(_STANDARD) for path in named):
         yield answer("configuration-file", GOES, f"the configuration is in {_STANDARD} already, which {case.to} reads")
-    elif any(row["source"] == "deployment" for row in case.rows("job_config")):
-        says = "the Kubernetes operator writes the configuration: whether the one that is installed knows the release is not known"
-        yield answer("configuration-file", UNKNOWN, says, f"Look up in its release notes whether it knows flinkVersion {_version(case)}.")
     else:
         says = f"whether the configuration is in {_LEGACY}, which {case.to} does not read, is not known ({source})"
         yield answer("configuration-file", UNKNOWN, says, f"Look into Flink's conf directory. {_MIGRATE}")
