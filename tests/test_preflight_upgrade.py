@@ -154,6 +154,21 @@ def test_of_logs_the_last_value_holds() -> None:
     assert "setting-values" not in _answers(log_events=lines)
 
 
+def test_what_a_process_had_before_it_was_started_again_is_over() -> None:
+    """Logs that were kept from before another upgrade."""
+    lines = [
+        _event("flink-banner", seq=1, detail={"version": "1.17.2"}),
+        _event("flink-jvm", seq=2, detail={"java": "1.8"}),
+        _event("configuration-property", seq=3, detail={"key": "security.ssl.enabled", "value": "true"}),
+        _event("flink-banner", seq=4, detail={"version": "1.20.5"}),
+        _event("flink-jvm", seq=5, detail={"java": "17"}),
+        _event("configuration-property", seq=6, detail={"key": "parallelism.default", "value": "2"}),
+    ]
+    said = _answers(from_version=None, log_events=lines)
+    assert (said["java"][0], said["settings"][0], "removed-settings" in said) == ("goes", "goes", False)
+    assert "1.20.5" in said["release"][1]
+
+
 def test_without_configuration_nothing_is_promised_of_it() -> None:
     said = _answers()
     assert said["settings"][:2] == ("unknown", "cannot be known without the configuration: none was found")

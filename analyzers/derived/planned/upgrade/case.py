@@ -66,6 +66,11 @@ class Upgrade:
         found = (row for row in self.rows("log_events") if row["signature"] == signature and row["role"] != "kafka-broker")
         return sorted(found, key=lambda row: row["seq"] or 0)
 
+    def latest(self, signature: str) -> list[Row]:
+        """The same without those that a process of the same role printed before it was last started: logs may reach far back."""
+        began = {row["role"]: row["seq"] or 0 for row in self.events("flink-banner")}
+        return [row for row in self.events(signature) if (row["seq"] or 0) >= began.get(row["role"], 0)]
+
     @cached_property
     def running(self) -> tuple[str, str] | None:
         """Flink's version now and who says so: the command line, the process itself, the newest banner of a log, a deployment."""
@@ -91,7 +96,7 @@ class Upgrade:
         for row in self.rows("job_config"):
             if row["source"] in ("file", "deployment", "cluster"):
                 found[row["key"]][row["origin"] or "the JobManager"] = row["value"]
-        for event in self.events("configuration-property"):
+        for event in self.latest("configuration-property"):
             detail = event["detail"] or {}
             if detail.get("key"):
                 found[detail["key"].strip()][event["file"]] = (detail.get("value") or "").strip()
@@ -106,7 +111,7 @@ class Upgrade:
     @cached_property
     def java(self) -> dict[int, str]:
         """Major versions of Java that run it, and who says so."""
-        said = [((row["detail"] or {}).get("java"), row["file"]) for row in self.events("flink-jvm")]
+        said = [((row["detail"] or {}).get("java"), row["file"]) for row in self.latest("flink-jvm")]
         said += [(row["java"], row["origin"]) for row in self.rows("process_environments")]
         found: dict[int, str] = {}
         for version, where in said:
@@ -129,7 +134,7 @@ class Upgrade:
     def _jar_names(self) -> Iterator[tuple[str, str]]:
         for row in self.rows("process_environments"):
             yield "\n".join(row["jars"] or ()), row["origin"]
-        for row in self.events("flink-class-path"):
+        for row in self.latest("flink-class-path"):
             yield (row["detail"] or {}).get("class_path") or "", row["file"]
         yield from self.texts()
 

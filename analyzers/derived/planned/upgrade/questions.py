@@ -40,14 +40,14 @@ def java(case: Upgrade) -> Iterator[Answer]:
 
 def state(case: Upgrade) -> Iterator[Answer]:
     """Whether the release reads the checkpoint or savepoint, as `diag preflight restore` answers it."""
-    if not case.rows("checkpoint_files"):
+    files = case.rows("checkpoint_files")
+    if not files:
         old = case.runs is None or (case.target is not None and case.runs[0] < case.target[0])
         known = f": state of 1.x is not guaranteed to be read ({case.facts.sources['notes 2.0']})" if old else ""
         todo = "Take a savepoint with the Flink that runs now, and give it with --checkpoint."
         yield answer("state", UNKNOWN, f"cannot be known without a savepoint{known}", todo)
         return
-    restored = Restore({**case.plan, "path": case.plan["path"]}, case.tables, case.scope)
-    found = list(metadata_version(restored))
+    found = list(metadata_version(Restore(case.plan, case.tables, files[0]["scope"] or "")))
     for one in found or [answer("version", UNKNOWN, "its _metadata was not read whole", "Ask diag preflight restore about it.")]:
         yield {**one, "question": "state"}
 

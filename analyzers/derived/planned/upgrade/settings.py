@@ -101,7 +101,7 @@ def configuration_file(case: Upgrade) -> Iterator[Answer]:
         return
     source = case.facts.sources[case.facts.file["source"]]
     named = [str(row["origin"]) for row in case.rows("job_config") if row["source"] == "file" and row["origin"]]
-    named += [str((event["detail"] or {}).get("path")) for event in case.events("configuration-file")]
+    named += [str((event["detail"] or {}).get("path")) for event in case.latest("configuration-file")]
     legacy = sorted({path for path in named if path.endswith(_LEGACY)})
     deployed = any(row["source"] == "deployment" for row in case.rows("job_config"))
     if deployed:
