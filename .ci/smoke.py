@@ -41,6 +41,8 @@ RUNS = [
     (["collect", "-b", NOWHERE, "--timeout", "3s", "--save", "saved"], 3, "refused"),
     (["preflight", "broker-removal", "--brokers", "1", "-b", NOWHERE, "--timeout", "3s"], 1, "refused"),
     (["preflight", "restore", ILL, "--facts-only"], 3, "no checkpoint"),
+    (["preflight", "upgrade", "--to", "2.3", "--logs", ILL], 1, "FlinkKafkaConsumer"),
+    (["preflight", "upgrade", "--to", "9.9", "--logs", ILL], 2, "2.3"),
 ]
 
 

@@ -26,6 +26,7 @@ from analyzers.derived.lag.suspects import suspect_windows
 from analyzers.derived.next_start.start_odds import start_odds
 from analyzers.derived.planned.broker_removal import broker_removal
 from analyzers.derived.planned.restore.questions import restore_answers
+from analyzers.derived.planned.upgrade.questions import upgrade_answers
 from analyzers.derived.settings_given import settings_given
 from analyzers.logs.signatures.signature import OWN
 from analyzers.tables import Row
@@ -105,7 +106,7 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
     if "bootstrap_servers" in out:
         out.update(start_odds(out))
     if "planned_changes" in out:
-        out["preflight"] = [*broker_removal(out), *restore_answers(out)]
+        out["preflight"] = [*broker_removal(out), *restore_answers(out), *upgrade_answers(out)]
     if "committed_offsets" in out:
         out.update(lag_of(out))
     if "pasted_groups" in out or "pasted_offsets" in out:

@@ -141,9 +141,10 @@ JOB_CONFIG = table(
     "job_config",
     "settings that judge: of checkpoints, of the job and of its cluster",
     """
-source string checkpoints, job, cluster
+source string checkpoints, job, cluster; of a planned upgrade file, deployment (flinkConfiguration)
 key string name: Flink's option, or the field of /checkpoints/config and of the execution config
 value string value as text; secrets are hidden
+origin string file, or address of a JobManager all of whose settings are here; null of a selection
 """,
 )
 

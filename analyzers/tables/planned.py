@@ -8,15 +8,16 @@ PLANNED_CHANGES = table(
     "planned_changes",
     "what is planned to be changed, as the command line says it (diag preflight)",
     """
-change string broker-removal, restore
+change string broker-removal, restore, upgrade
 brokers strings node ids of the brokers that would go
 groups strings consumer groups that are asked about
 path string checkpoint or savepoint that is to be restored, as it was named
 claim_mode string no-claim, claim, legacy: whose its files are afterwards
-engine_version string Flink's version that is to restore it; null if not said
+engine_version string Flink's version that is to restore it, or to run the job; null if not said
 max_parallelism long max parallelism that the program sets for the whole job; null if not said
 allow_non_restored boolean state without an operator may be left behind (--allowNonRestoredState)
 beam_version string Beam's version that the job runs with; null if not said
+from_version string Flink's version that runs the job now, as stated; null if not said
 """,
 )
 PLANNED_OPERATORS = table(
@@ -39,12 +40,23 @@ engine_version string Flink's version of that JobManager (rest)
 changelog boolean the job has the changelog state backend on (rest, 1.15 and later); null if unknown
 """,
 )
+PROCESS_ENVIRONMENTS = table(
+    "process_environments",
+    "what a process of the engine that is to be upgraded runs with, as it says itself",
+    """
+source string rest
+origin string address or directory that shows it
+engine_version string Flink's version
+java string major version of Java
+jars strings file names on its class path
+""",
+)
 PREFLIGHT = table(
     "preflight",
     "per planned change and question whether it goes, judged from what is there now",
     """
 change string as in planned_changes
-question string removal: replicas, in-sync, min-isr, …; restore: complete, state-files, operators, new-operators, max-parallelism, …
+question string removal: replicas, in-sync, min-isr, …; restore: complete, state-files, operators, …; upgrade: settings, connectors, …
 answer string goes, breaks, unknown
 says string the answer in one sentence
 todo string what to do before; of what is unknown, what would tell
@@ -56,6 +68,8 @@ group string consumer group that it is about
 path string checkpoint or savepoint that it is about
 operators strings operators that it is about, by name or else id, at most 20
 files strings state files that it is about, at most 20
+release string Flink's version that the job is to run with
+settings strings settings that it is about, at most 20
 """,
     derived=True,
 )

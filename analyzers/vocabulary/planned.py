@@ -16,5 +16,6 @@ def of_answer(preflight: DataFrame, change: str, answer: str) -> DataFrame:
         rows.withColumn("what", F.col("says")), "reason", "what", at="as_of", table="preflight", shown=F.col("says"),
         todo=F.max("todo"), group=F.max("group"), number=F.max("number"), leaving=F.max(F.array_join("brokers", ", ")),
         leaving_ids=F.max(F.array_join("brokers", ",")), topic=F.max(one_topic), path=F.max("path"),
-        operators=F.max(F.array_join("operators", ", ")), job=F.max("job"),
+        operators=F.max(F.array_join("operators", ", ")), job=F.max("job"), release=F.max("release"),
+        settings=F.max(F.array_join("settings", ", ")),
     )  # fmt: skip

@@ -35,6 +35,7 @@ def register(app: typer.Typer) -> None:
     planned.command("restore", short_help="Say whether a job survives a restore from a checkpoint or savepoint, or what breaks.")(
         reporting(restore)
     )
+    planned.command("upgrade", short_help="Say whether a job goes on with a newer Flink, or what breaks.")(reporting(upgrade))
     app.add_typer(planned, short_help="Say before a planned change whether it goes, or what breaks.")
 
 
@@ -46,6 +47,7 @@ def _preflight() -> None:
       diag preflight broker-removal --brokers 5,6 --bootstrap-server kafka-1:9092,kafka-2:9092
       diag preflight broker-removal --brokers 5,6 --bundle before.tar.zst
       diag preflight restore /savepoints/savepoint-4f2c1a-0f3b --against /checkpoints/5f0e64a1c3d2b7980e1f2a3b4c5d6e7f
+      diag preflight upgrade --to 2.3 --conf flink-conf.yaml --logs /var/log/flink
 
     Looks at what is there now, or reads a bundle, and changes nothing. Permissions: those of broker-health, and of checkpoint-inspect.
     """
@@ -206,3 +208,68 @@ def restore(
         environment.say(f"diag {version()}: asking about a restore of {wanted[0]}")
     plan = logic.planned(wanted[0] if wanted else None, **stated)
     return Run(logic.RESTORE, look, options, version(), progress=environment.say, plan=plan).emit(environment)[1]
+
+
+def upgrade(
+    environment: Environment,
+    options: RunOptions,
+    to_version: Annotated[str, typer.Option("--to", metavar="VERSION", help="Flink's version that is to run the job, as 2.3.")],
+    from_version: Annotated[
+        str | None, typer.Option("--from", metavar="VERSION", help="Flink's version that runs it now, where no log or address says it.")
+    ] = None,
+    confs: Annotated[
+        list[Path] | None,
+        typer.Option("--conf", metavar="FILE", help="flink-conf.yaml, config.yaml, a FlinkDeployment or ConfigMap; repeatable."),
+    ] = None,
+    logs: Annotated[
+        list[str] | None,
+        typer.Option("--logs", metavar="PATH", help="The job's logs from its start: settings, Java, jars and classes; repeatable."),
+    ] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option("--checkpoint", metavar="CHECKPOINT|SAVEPOINT", help="What the job is to be restored from.")
+    ] = None,
+    flink_rest: FlinkRest = None,
+    flink_rest_auth: FlinkRestAuth = None,
+    timeout: Timeout = "10s",
+) -> int:
+    """Say whether a job goes on with a newer Flink, or what breaks.
+
+    \b
+    Examples:
+      diag preflight upgrade --to 2.3 --conf /opt/flink/conf/flink-conf.yaml --logs /var/log/flink
+      diag preflight upgrade --to 2.2 --flink-rest http://jobmanager:8081 --checkpoint /savepoints/savepoint-4f2c1a-0f3b
+      diag preflight upgrade --to 2.3 --from 1.20 --conf flinkdeployment.yaml
+
+    Asks what Flink's documentation and the options of its releases say: are settings gone, renamed or in a file that is not read any
+    more, are connectors' jars made for that release, are classes of the job removed, is Java new enough, can the state be read, do the
+    brokers suit the new client. Each question has an answer: goes, breaks, or unknown, with what to change or what would tell. The job's
+    own code is not looked into. Nothing is changed.
+
+    Permissions: to read the files; of Flink's REST interface GET only. Exit code 1 when something breaks; what is unknown changes no exit
+    code.
+    """
+    from cli.runs import preflight_upgrade as logic
+
+    to = logic.target(to_version)
+    if options.bundle and (confs or checkpoint or flink_rest or logs):
+        raise UsageError("a bundle is judged by itself", "Leave out --conf, --logs, --checkpoint and --flink-rest, or --bundle.")
+    if not (options.bundle or confs or checkpoint or flink_rest or logs):
+        raise UsageError("nothing of the job is named", "Add --conf, --logs, --checkpoint, --flink-rest, or --bundle.")
+    from cli.runs import ahead, checkpoint_dump
+
+    path = checkpoint_dump.existing([checkpoint])[0] if checkpoint else None
+    ahead.begin(options, environment)
+    from cli.runs.preflight_restore import release
+    from cli.runs.run import Run, nothing_live
+
+    stated = release(from_version, "--from")
+    look = nothing_live
+    if options.bundle:
+        environment.say(f"diag {version()}: reading the bundle {options.bundle}")
+    else:
+        from cli.collectors.flink_transport import read_login
+
+        look = logic.collect(confs or (), path, flink_rest, read_login(flink_rest_auth), seconds(timeout, "--timeout"))
+        environment.say(f"diag {version()}: asking about an upgrade to Flink {to}")
+    plan = logic.planned(to, stated, path)
+    return Run(logic.UPGRADE, look, options, version(), logs=logs or (), progress=environment.say, plan=plan).emit(environment)[1]

@@ -48,5 +48,5 @@ BROKER_REMOVAL = Subject(
     facts=("preflight",),
     looked_at=_looked_at,
     derived=lambda tables: {"preflight": broker_removal(tables)},
-    not_judged_by=("PRE102", "PRE902"),
+    not_judged_by=("PRE102", "PRE103", "PRE902", "PRE903"),
 )

@@ -91,7 +91,7 @@ def collect(path: str, asked: Asked) -> Callable[[], Evidence]:
     """
 
     def read() -> Evidence:
-        found = _checkpoint(path, asked.rebase)
+        found = checkpoint_at(path, asked.rebase)
         parts = [found, *([_against(asked.against)] if asked.against else [])]
         if asked.job_graph:
             parts.append(Evidence({"planned_operators": list(asked.job_graph)}))
@@ -107,7 +107,8 @@ def collect(path: str, asked: Asked) -> Callable[[], Evidence]:
     return read
 
 
-def _checkpoint(path: str, rebase: Sequence[tuple[str, str]]) -> Evidence:
+def checkpoint_at(path: str, rebase: Sequence[tuple[str, str]] = ()) -> Evidence:
+    """The one checkpoint at `path`. Raises `CannotLook` where none can be read there, `UsageError` where several are."""
     found = Evidence(tables_of(checkpoint_facts([path], rebase=rebase, look=True)))
     files = found.tables.get("checkpoint_files", ())
     if "batches" in found.tables:

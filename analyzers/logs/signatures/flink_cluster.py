@@ -24,6 +24,33 @@ SIGNATURES = (
         keep=(2000, 500),
     ),
     Signature(
+        id="flink-jvm",
+        says="The Java that runs a Flink process, from its start banner.",
+        literals=(" JVM: ",),
+        pattern=r"^\s*JVM: [^\n]* - (?P<java>\d[\w.]*)/",
+        sample=flink(_ENTRY, " JVM: OpenJDK 64-Bit Server VM - Eclipse Adoptium - 17/17.0.13+11"),
+        keep=(200, 50),
+    ),
+    Signature(
+        id="flink-class-path",
+        says="The class path of a Flink process, from its start banner: which connectors lie beside Flink.",
+        literals=(" Classpath: ",),
+        pattern=r"^\s*Classpath: (?P<class_path>[^\n]{1,16000})",
+        sample=flink(_ENTRY, " Classpath: /opt/flink/lib/flink-connector-kafka-3.4.0-1.20.jar:/opt/flink/lib/flink-dist-1.20.5.jar"),
+        keep=(20, 5),
+    ),
+    Signature(
+        id="configuration-file",
+        says="The file that Flink reads its configuration from (1.19 and later), as legacy or standard YAML.",
+        literals=("YAML parser to load flink configuration file from",),
+        pattern=r"Using (?P<parser>legacy|standard) YAML parser to load flink configuration file from (?P<path>[^\n]+?)\.?$",
+        sample=flink(
+            "configuration.GlobalConfiguration",
+            "Using standard YAML parser to load flink configuration file from /opt/flink/conf/config.yaml.",
+        ),
+        keep=(200, 50),
+    ),
+    Signature(
         id="configuration-property",
         says="One line of the effective Flink configuration.",
         literals=("Loading configuration property:", "Loading dynamic configuration property:"),
