@@ -7,9 +7,7 @@ a person to grade; that a decisive word or a place is on it is counted here.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from analyzers.components.terms import unknown_to
-from analyzers.diagnosis.diagnose import concluded, prepared
 from analyzers.diagnosis.programs import Programs
-from analyzers.diagnosis.run_rules import Outcome, run_rules
 from analyzers.readers.log_scan import LogOptions, plan, scan
-from analyzers.rules.catalogue import load_rules
-from cli.renderers import terminal
+from benchmarks.incidents.cases import entities
+from benchmarks.incidents.diagnosis import answer_of, judge_each
+from benchmarks.incidents.marks import missing_words, named_entities, one_line
 
 if TYPE_CHECKING:
     from analyzers.report.report import Report
@@ -64,22 +61,9 @@ def label(case: Path) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def judged(engine: Engine) -> dict[Path, tuple[Report, Mapping[str, Sequence[Row]]]]:
     """Each case, with its tables, judged as if it lay there alone, by one session."""
-    found = {case: prepared(scan(plan([str(case / "raw")], LogOptions(scope=case.name)))) for case in TOLD}
-    whole: dict[str, list[Row]] = {}
-    for each in found.values():
-        for name, rows in each.whole.items():
-            whole.setdefault(name, []).extend(rows)
-    rules = load_rules()
-    outcome = run_rules(rules, whole, engine.session)
-    assert outcome.defects == []
-    out = {}
-    for case, each in found.items():
-        mine = [replace(finding) for finding in outcome.findings if finding.scope == case.name]
-        clean = [r.code for r in rules if r.code not in {f.code for f in mine} and all(name in each.whole for name in r.tables)]
-        own = {one.name: getattr(outcome, one.name) for one in fields(Outcome)} | {"findings": mine, "clean": clean, "not_checked": []}
-        report = concluded(each, Outcome(**own), rules, command="triage", version="test")
-        out[case] = report, each.whole
-    return out
+    read = {case.name: scan(plan([str(case / "raw")], LogOptions(scope=case.name))) for case in TOLD}
+    found = judge_each(read, engine.session)
+    return {case: found[case.name] for case in TOLD}
 
 
 @pytest.fixture(scope="session")
@@ -100,7 +84,7 @@ def test_no_step_names_what_its_program_does_not_know(judged: dict[Path, tuple[R
 
 
 def card(report: Report) -> str:
-    return " ".join(terminal.page(report, width=80).split())
+    return one_line(answer_of(report).text)
 
 
 @pytest.mark.parametrize("case", [case for case in TOLD if label(case).get("healthy")], ids=lambda case: case.name)
@@ -113,11 +97,9 @@ def test_cards_of_ill_cases_hold_their_words(reports: dict[Path, Report]) -> Non
     lacking = []
     for case in (case for case in TOLD if not label(case).get("healthy")):
         shown, wanted = card(reports[case]), label(case)
-        missing = [word for word in wanted["must_say"] if not re.search(word, shown, re.IGNORECASE)]
+        missing = missing_words(shown, wanted["must_say"])
         words += len(wanted["must_say"]) - len(missing)
-        facts += sum(
-            any(str(one) in shown for one in (value if isinstance(value, list) else [value])) for value in wanted["key_facts"].values()
-        )
+        facts += named_entities(shown, entities(wanted))
         whole += not missing
         lacking += [f"{case.name}: {missing}"] if missing else []
     assert (words >= WORDS, facts >= FACTS, whole >= WHOLE) == (True, True, True), (words, facts, whole, lacking)
