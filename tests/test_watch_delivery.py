@@ -485,7 +485,7 @@ def test_the_json_document() -> None:
     (one,) = body["messages"]
     assert set(one) == {
         "id", "change", "at", "finding", "code", "severity", "was_severity", "was", "job", "cause", "reason", "subject", "since",
-        "opened_at", "headline", "says", "steps", "evidence", "bundle", "still",
+        "opened_at", "headline", "says", "steps", "evidence", "bundle", "still", "closed_at", "reopened_at", "lapses",
     }  # fmt: skip
     assert (one["change"], one["code"], one["severity"], one["job"]) == ("opened", "BRK101", "critical", "orders-totals")
 
@@ -523,13 +523,26 @@ def test_alerts_begin_end_go_on_and_change_their_severity(tmp_path: Path) -> Non
     ]
     ended, begun = worse
     assert moment(begun["endsAt"]) - moment(ended["endsAt"]) >= timedelta(seconds=299)
-    (healed,) = hook.bodies[-1]
+    (healed,) = hook.bodies[-2]
     assert healed["labels"] == begun["labels"]
     assert healed["annotations"]["remark"].startswith("not seen any more")
+    assert healed["endsAt"] == hook.bodies[-1][0]["endsAt"] == hook.bodies[70][0]["endsAt"]
     for each in (each for body in hook.bodies for each in body):
         assert set(each) == {"labels", "annotations", "startsAt", "endsAt"}
         assert all(re.fullmatch(r"[a-zA-Z_]\w*", name) and value for name, value in each["labels"].items())
         assert moment(each["startsAt"]) <= moment(each["endsAt"])
+
+
+def test_an_alert_ends_with_the_look_that_closes_the_finding_and_not_with_the_message(tmp_path: Path) -> None:
+    with Hook(200) as hook:
+        to = Webhook(hook.url.replace(f"/services/{SECRET}", ""), "alertmanager", 60.0)
+        watch, clock, _ = watch_of([ILL, ILL, WELL, WELL, WELL, WELL, ILL, ILL, ILL], [to], tmp_path / "s.json")
+        begun = clock.wall_now
+        watch.run(most_looks=9)
+    ends = [moment(alert["endsAt"]).timestamp() - begun for (alert,) in hook.bodies]
+    assert ends == [360, 420, 480, 240, 240, 240, 720, 780], "looks 2 to 4 fire, 5 to 7 are over since look 5, 8 and 9 fire again"
+    assert [moment(alert["startsAt"]).timestamp() - begun for (alert,) in hook.bodies] == [60] * 6 + [420] * 2
+    assert len({json.dumps(alert["labels"], sort_keys=True) for (alert,) in hook.bodies}) == 1
 
 
 def moment(text: str) -> datetime:

@@ -17,6 +17,7 @@ from analyzers.report.report import Report, Source, Verdict
 from analyzers.watching import outbox
 from analyzers.watching.state import MOST_ITEMS, MOST_WAITING, Message, NotAState, Receiver, State, restored, saved
 from analyzers.watching.steps import QUIET_SECONDS, Policy, Step, step
+from cli.renderers.alerts import remark
 from cli.renderers.json import document
 from tests.report_samples import JOB, finding, report
 
@@ -50,13 +51,19 @@ class Played:
     def __init__(self, policy: Policy = Policy()) -> None:  # noqa: B008  # frozen
         self.state, self.now, self.policy = State(drawn="d"), 1000.0, policy
         self.messages: list[tuple[float, Message]] = []
+        self.looks = 0
+
+    def at(self, look: int) -> str:
+        """The time of a look of a minute apart each."""
+        return f"2026-11-21T{9 + (30 + look) // 60:02d}:{(30 + look) % 60:02d}:00.000Z"
 
     def __call__(self, *looks: Side, apart: float = MINUTE) -> list[str]:
         return [f"{message.change} {message.finding['code']}" for each in looks for message in self.one(each, apart).messages]
 
     def one(self, each: Side, apart: float = MINUTE) -> Step:
         self.now += apart
-        done = step(self.state, each, now=self.now, at="2026-11-21T09:30:00.000Z", policy=self.policy)
+        self.looks += 1
+        done = step(self.state, each, now=self.now, at=self.at(self.looks), policy=self.policy)
         self.messages += [(self.now, message) for message in done.messages]
         self.state = restored(json.loads(json.dumps(saved(self.state, self.now))), self.now, 0.0)
         return done
@@ -118,10 +125,42 @@ def test_of_one_finding_there_is_one_message_an_hour() -> None:
     assert played(ILL, apart=QUIET_SECONDS) == ["opened BRK101"]
 
 
-def test_what_came_and_went_within_the_hour_is_no_message() -> None:
+def test_what_healed_within_the_hour_is_said_at_its_end_with_the_true_times() -> None:
+    played = Played()
+    played(ILL, ILL, WELL, WELL, WELL)
+    opened, closed = played.at(2), played.at(5)
+    assert played(*[WELL] * 60) == ["healed BRK101"]
+    healed = played.messages[-1][1]
+    assert (healed.opened_at, healed.closed_at, healed.at) == (opened, closed, played.at(62))
+    assert "it healed at 09:35Z, 3 min after it opened; sent 57 min later (--repeat-after)" in remark(healed)
+
+
+def test_a_relapse_within_the_hour_is_said_at_its_end() -> None:
     played = Played()
     played(ILL, ILL)
-    assert played(WELL, WELL, WELL, WELL, ILL, ILL, *[ILL] * 90) == []
+    assert played(WELL, WELL, WELL, WELL, ILL, ILL, *[ILL] * 53) == []
+    assert played(ILL) == ["reopened BRK101"]
+    again = played.messages[-1][1]
+    assert (again.closed_at, again.reopened_at, again.lapses) == (played.at(5), played.at(8), 1)
+    assert remark(again) == "it came back once since the last message; gone at 09:35Z, back at 09:38Z"
+    assert played(*[ILL] * 200) == []
+    assert played(WELL, WELL, WELL) == ["healed BRK101"]
+
+
+def test_a_relapse_that_healed_as_well_is_one_message_that_it_healed() -> None:
+    played = Played()
+    played(ILL, ILL, WELL, WELL, WELL, ILL, ILL, WELL, WELL, WELL)
+    assert played(*[WELL] * 90) == ["healed BRK101"]
+    healed = played.messages[-1][1]
+    assert (healed.opened_at, healed.closed_at) == (played.at(2), played.at(10))
+    assert "it came back once since the last message" in remark(healed)
+
+
+def test_what_is_back_within_the_hour_of_healed_is_said_with_the_time_it_opened() -> None:
+    played = Played(Policy(quiet_seconds=600.0))
+    played(ILL, ILL, *[ILL] * 10, WELL, WELL, WELL)
+    assert played(ILL, ILL, *[ILL] * 10) == ["opened BRK101"]
+    assert remark(played.messages[-1][1]) == "open since 09:47Z, sent late (--repeat-after)"
 
 
 def test_it_gets_worse_when_it_is_graver_or_of_more_things_in_two_looks() -> None:

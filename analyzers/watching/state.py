@@ -42,6 +42,11 @@ class Item:
     said: bool = False
     opened_at: str | None = None
     closed_at: str | None = None
+    """The look that closed it last."""
+    reopened_at: str | None = None
+    """The look that showed it again, where no message has said yet that it was gone."""
+    lapses: int = 0
+    """How often that happened since the last message."""
     quiet_since: float | None = None
     unseen: str | None = None
     """Why the last look could not see whether it is there, a clause."""
@@ -54,7 +59,10 @@ class Item:
 
 @dataclass(frozen=True)
 class Message:
-    """One change of one finding. `id` is the same however often it is delivered; `still`: codes that are open for the same job."""
+    """One change of one finding. `id` is the same however often it is delivered; `still`: codes that are open for the same job.
+
+    `at` is when the message was made, `opened_at`, `closed_at` and `reopened_at` when that was seen; `lapses`: how often it was gone and
+    came back since the message before."""
 
     id: str
     change: str
@@ -68,6 +76,9 @@ class Message:
     opened_at: str | None = None
     bundle: str | None = None
     still: tuple[str, ...] = ()
+    closed_at: str | None = None
+    reopened_at: str | None = None
+    lapses: int = 0
 
 
 @dataclass
@@ -153,7 +164,7 @@ def _item(said: Any, now: float, away: float) -> Item:
     for own in (item.labels, item.roles):
         for name, value in _dict(own).items():
             _text(name), _text(value)
-    for number in (item.seen, item.absent, item.worse):
+    for number in (item.seen, item.absent, item.worse, item.lapses):
         _number(number)
     for flag in (item.is_open, item.said):
         if not isinstance(flag, bool):
@@ -177,6 +188,7 @@ def _message(said: Any) -> Message:
         _text(values[key])
     Severity(_dict(values["finding"])["severity"])
     _dict(values["labels"])
+    _number(values.get("lapses", 0))
     return Message(**{**values, "still": tuple(map(_text, _list(values.get("still", []))))})
 
 

@@ -102,7 +102,11 @@ def _note(item: Item, sighting: Sighting, look: Side, *, at: str, policy: Policy
     if not item.said:  # what was said is compared with, or a drop that comes back would be no change
         _renew(item, sighting.document, look)
     if not item.is_open and item.seen >= policy.opens_after:
-        item.is_open, item.opened_at, item.closed_at = True, item.opened_at if item.said else at, None
+        item.is_open = True
+        if item.said:  # it came back before a message could say that it was gone
+            item.reopened_at, item.lapses = at, item.lapses + 1
+        else:
+            item.opened_at, item.closed_at, item.reopened_at, item.lapses = at, None, None, 0
 
 
 def _renew(item: Item, document: Mapping[str, Any], look: Side) -> None:
@@ -117,7 +121,9 @@ def _due(item: Item, sighting: Sighting | None, *, now: float, policy: Policy) -
         return "opened"
     if item.said and not item.is_open:
         return "healed"
-    return "worse" if item.is_open and item.worse >= policy.opens_after else None
+    if item.is_open and item.worse >= policy.opens_after:
+        return "worse"
+    return "reopened" if item.is_open and item.lapses else None
 
 
 def _said(state: State, item: Item, change: str, sighting: Sighting, *, now: float, at: str) -> Message:
@@ -127,6 +133,7 @@ def _said(state: State, item: Item, change: str, sighting: Sighting, *, now: flo
         item.document, item.worse = dict(sighting.document), 0
     state.number += 1
     item.said, item.quiet_since = change != "healed", now
+    lapses, item.lapses = item.lapses, 0
     return Message(
         f"{state.drawn}-{state.number}",
         change,
@@ -139,6 +146,9 @@ def _said(state: State, item: Item, change: str, sighting: Sighting, *, now: flo
         was_severity=was if was != item.severity.value else None,
         opened_at=item.opened_at,
         bundle=item.bundle,
+        closed_at=item.closed_at if change == "healed" or lapses else None,
+        reopened_at=item.reopened_at if lapses else None,
+        lapses=lapses,
     )
 
 
