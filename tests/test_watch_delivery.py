@@ -19,6 +19,7 @@ import jsonschema
 import pytest
 
 from analyzers.report.finding import Finding, Severity
+from analyzers.report.report import Source
 from analyzers.tables.evidence import Evidence
 from analyzers.watching.state import Message, State
 from analyzers.watching.steps import Policy
@@ -234,7 +235,7 @@ def test_a_disk_that_is_full_costs_no_message(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(os, "fsync", lambda descriptor: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     watch.run(most_looks=3)
     assert taker.changes == ["opened BRK101"]
-    assert said(streams).count("No space left on device") == 1
+    assert said(streams).count("No space left on device. Free some space or name another file") == 1
 
 
 def test_receivers_that_are_named_no_more_are_counted(tmp_path: Path) -> None:
@@ -264,8 +265,9 @@ def test_a_look_that_fails_changes_nothing_and_is_said_once() -> None:
     fails = CannotLook("there is no log in logs.", "Name the directory.")
     watch, clock, streams = watch_of([ILL, ILL, fails, fails, fails, fails, WELL, WELL, ILL], [taker])
     watch.run(most_looks=9)
-    assert taker.changes == ["opened BRK101"]
-    assert said(streams).count("could not look: there is no log in logs.") == 1
+    assert taker.changes == ["opened BRK101", "blind WATCH"]
+    assert said(streams).count("could not look: there is no log in logs. Name the directory.") == 1
+    assert said(streams).count("looks see all again") == 1
     assert max(clock.slept) == 480, "the fourth failure in a row waits eight times as long"
 
 
@@ -313,13 +315,34 @@ def test_a_source_that_does_not_answer_is_left_alone_for_longer_each_time() -> N
             look_at_it()
         clock.now += 60
     assert asked == [0, 60, 180, 420, 900, 1500]
-    with pytest.raises(CannotLook, match=r"It is asked again in 480 s\."):
+    assert patient.next_try() == 480
+    with pytest.raises(CannotLook, match="refused the connection"):
         look_at_it()
     failing = False
     clock.now += 600
     for _ in range(3):
         look_at_it()
     assert len(asked) == 9, "in each look again"
+    assert patient.next_try() is None
+
+
+def test_a_source_that_is_away_is_one_line_when_it_begins_and_one_when_it_is_back() -> None:
+    why = "the bootstrap server cannot be asked: kafka:9092 refused (Connection refused). `diag broker-health` with the same options."
+
+    def away(*names: str) -> Side:
+        return look(sources=[Source(name, "kafka", "failed", why) for name in names])
+
+    groups, both = away("groups of kafka:9092"), away("groups of kafka:9092", "topics")
+    taker = Taker()
+    watch, _, streams = watch_of([WELL, both, groups, both, groups, groups, both, WELL, WELL, both], [taker])
+    watch.run(most_looks=10)
+    lines = [line for line in said(streams).splitlines() if "look incomplete" in line or "see all" in line]
+    assert lines == [
+        "diag: look incomplete: kafka:9092 refused the connection (and 1 more)",
+        "diag: looks see all again",
+        "diag: look incomplete: kafka:9092 refused the connection (and 1 more)",
+    ]
+    assert taker.changes == ["blind WATCH"]
 
 
 # ---- webhooks ---------------------------------------------------------------------------------------------------------------------
@@ -553,7 +576,7 @@ def moment(text: str) -> datetime:
 def test_a_line_for_people_one_for_pipes_and_one_of_json() -> None:
     healed = message(change="healed", at="2026-11-21T10:40:00.000Z", still=("RST101",))
     shown = alerts.line(healed)
-    assert shown.startswith("2026-11-21 10:40:00Z healed critical BRK101  orders-totals · broker 5: ")
+    assert shown.startswith("2026-11-21 10:40:00Z healed   critical BRK101  orders-totals · broker 5: ")
     assert "not seen any more; the job still has RST101; 60 min after it opened" in shown
     assert alerts.plain(healed).count("\t") == 8
     hostile = message(replace(BROKER, says="a\x1b[31mb\tc\nd", headline=None))
@@ -637,7 +660,11 @@ _SAMPLE = re.compile(r'([a-z_:][a-z0-9_:]*)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\[\\n"
 
 def test_metrics_keep_the_rules_of_the_format_whatever_a_job_is_called(tmp_path: Path) -> None:
     path = tmp_path / "diag.prom"
-    watch, _, _ = watch_of([ILL, ILL, UNREAD], [Taker()], tmp_path / "s.json", metrics=path)
+    begun = datetime.fromtimestamp(_WALL, timezone.utc) - timedelta(minutes=46)
+    sides = [
+        replace(side, evidence={"log_files": [{"file": "jm.log", "role": "jobmanager", "last_at": begun}]}) for side in (ILL, ILL, UNREAD)
+    ]
+    watch, _, streams = watch_of(list(sides), [Taker()], tmp_path / "s.json", metrics=path)
     watch.run(most_looks=3)
     watch.state.items[0].labels["job"] = 'a"b\\c\nd\r\ud800{}'
     text = openmetrics.render(watch.state, watch.last or pytest.fail("no look"), {})
@@ -658,6 +685,8 @@ def test_metrics_keep_the_rules_of_the_format_whatever_a_job_is_called(tmp_path:
     assert 'job="a\\"b\\\\c\\nd ?{}"' in text
     assert 'diag_watch_open_findings{severity="critical"} 1' in path.read_text()
     assert "diag_watch_last_look_complete 0" in path.read_text()
+    assert "diag_watch_newest_line_age_seconds 2880\n" in path.read_text()
+    assert "nothing open; newest line is 46 min old" in said(streams)
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 

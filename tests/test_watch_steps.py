@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -15,6 +16,8 @@ from analyzers.comparison.sides import Side
 from analyzers.report.finding import Finding, NotChecked, Severity
 from analyzers.report.report import Report, Source, Verdict
 from analyzers.watching import outbox
+from analyzers.watching.sight import sight
+from analyzers.watching.sightings import not_read
 from analyzers.watching.state import MOST_ITEMS, MOST_WAITING, Message, NotAState, Receiver, State, restored, saved
 from analyzers.watching.steps import QUIET_SECONDS, Policy, Step, step
 from cli.renderers.alerts import remark
@@ -95,7 +98,7 @@ def test_how_many_looks_it_takes_can_be_chosen() -> None:
 @pytest.mark.parametrize(
     ("unseen", "because"),
     [
-        (UNREAD, "not all of it was read (kafka-9: refused)"),
+        (UNREAD, "BRK101 (orders-totals) stays open, unseen in this look: kafka-9: refused"),
         (look(clean=["RST101"], not_checked=[NotChecked("BRK101", "no log was given")]), "did not judge it: no log was given"),
     ],
     ids=["unread", "not judged"],
@@ -365,3 +368,68 @@ def test_never_two_an_hour_never_healed_unopened_and_each_is_delivered_or_counte
     assert len(made) == len(got) + len(waiting) + dropped
     ids = [message.id for message in [*got, *waiting]]
     assert ids == [message.id for message in made if message.id in set(ids)], "in order, each once"
+
+
+# ---- the watch's own sight --------------------------------------------------------------------------------------------------------
+
+
+class Seeing:
+    """Looks a minute apart, of which only the sight of the watch is of interest; between any two the state goes through its document."""
+
+    def __init__(self) -> None:
+        self.state, self.now, self.lines = State(drawn="d"), 1000.0, datetime(2026, 11, 21, 9, 30, tzinfo=timezone.utc)
+        self.messages: list[Message] = []
+
+    def __call__(self, *kinds: str, blind: str | None = None) -> list[str]:
+        """``grows``: with new lines; ``still``: without; ``none``: no log could be read."""
+        before = len(self.messages)
+        for kind in kinds:
+            self.now += MINUTE
+            self.lines += timedelta(minutes=kind == "grows")
+            newest = None if kind == "none" else self.lines
+            self.messages += sight(self.state, blind, newest, now=self.now, at=f"{self.lines:%Y-%m-%dT%H:%M:%S}.000Z", policy=Policy())
+            self.state = restored(json.loads(json.dumps(saved(self.state, self.now))), self.now, 0.0)
+        return [each.change for each in self.messages[before:]]
+
+
+def test_logs_that_grew_and_are_silent_for_a_quarter_of_an_hour_are_one_message() -> None:
+    seeing = Seeing()
+    assert seeing(*["grows"] * 4, *["still"] * 14) == []
+    assert seeing("still") == ["stale"]
+    says = seeing.messages[0].finding["says"]
+    assert says == "No new line for 15 min in the logs that are watched; the newest line is of 2026-11-21 09:34:00 UTC."
+    assert seeing(*["still"] * 300) == []
+    assert seeing(*["grows"] * 3) == ["healed"]
+    assert seeing.messages[0].key == seeing.messages[1].key
+    assert seeing(*["grows"] * 60) == []
+    assert seeing.state.sight == []
+
+
+def test_a_recording_and_a_log_that_is_seldom_written_are_not_stale() -> None:
+    assert Seeing()(*["still"] * 300) == []
+    assert Seeing()("grows", "grows", *["still"] * 300) == [], "read once more, it may have been copied"
+    assert Seeing()(*["grows", *["still"] * 59] * 20) == [], "a line an hour"
+
+
+def test_looks_that_do_not_see_all_are_one_message_after_as_many_as_open_a_finding() -> None:
+    seeing = Seeing()
+    assert seeing("none", blind="logs: no such directory") == []
+    assert seeing("none", blind="logs: no such directory") == ["blind"]
+    assert "logs: no such directory" in seeing.messages[0].finding["says"]
+    assert seeing(*["none"] * 90, blind="logs: no such directory") == []
+    assert seeing("grows", "grows") == []
+    assert seeing("grows") == ["healed"]
+
+
+def test_one_look_that_does_not_see_all_is_no_message() -> None:
+    seeing = Seeing()
+    for _ in range(5):
+        assert seeing("none", blind="refused") + seeing("grows") == []
+
+
+def test_what_a_source_that_was_not_read_is_called() -> None:
+    why = "the bootstrap server cannot be asked: kafka:9092 refused (Connection refused). `diag broker-health` shows each of them."
+    side = look(sources=[Source("groups of kafka:9092", "kafka", "failed", why), Source("topics", "kafka", "failed", why)])
+    assert not_read(side) == "kafka:9092 refused the connection (and 1 more)"
+    assert not_read(UNREAD) == "kafka-9: refused"
+    assert not_read(WELL) is None

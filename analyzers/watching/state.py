@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from datetime import datetime
 from typing import Any
 
 from analyzers.report.finding import Severity
@@ -92,10 +93,26 @@ class Receiver:
 
 
 @dataclass
+class Lines:
+    """The newest line of the logs (ISO-8601), in how many looks it was newer than before, and in how many in a row it is not; when that
+    was last so, and the last look (seconds of `now`), and the longest silence between two such looks, in seconds."""
+
+    newest: str | None = None
+    growths: int = 0
+    still: int = 0
+    grew_at: float | None = None
+    looked_at: float | None = None
+    longest_gap: float = 0.0
+
+
+@dataclass
 class State:
     """All that a watch remembers. `number` counts messages, `looks` looks."""
 
     items: list[Item] = field(default_factory=list)
+    sight: list[Item] = field(default_factory=list)
+    """What is wrong with the watch's own sight: `sight`."""
+    lines: Lines = field(default_factory=Lines)
     receivers: dict[str, Receiver] = field(default_factory=dict)
     number: int = 0
     looks: int = 0
@@ -115,7 +132,9 @@ def saved(state: State, now: float) -> dict[str, Any]:
         "number": state.number,
         "looks": state.looks,
         "left_out": state.left_out,
-        "items": [{**vars(item), "quiet_since": None if item.quiet_since is None else now - item.quiet_since} for item in state.items],
+        "items": [_aged(item, now, "quiet_since") for item in state.items],
+        "sight": [_aged(item, now, "quiet_since") for item in state.sight],
+        "lines": _aged(state.lines, now, "grew_at", "looked_at"),
         "receivers": {
             name: {
                 "waiting": [{**vars(message), "still": list(message.still)} for message in each.waiting],
@@ -141,6 +160,8 @@ def restored(said: Any, now: float, away: float) -> State:
     try:
         return State(
             items=[_item(each, now, away) for each in _list(said["items"])],
+            sight=[_item(each, now, away) for each in _list(said.get("sight", []))],
+            lines=_lines(_dict(said.get("lines", {})), now, away),
             receivers={str(name): _receiver(each, now, away) for name, each in _dict(said["receivers"]).items()},
             number=_number(said["number"]),
             looks=_number(said["looks"]),
@@ -151,15 +172,33 @@ def restored(said: Any, now: float, away: float) -> State:
         raise NotAState("it is damaged: a part of it is not what diag writes there") from error
 
 
+def _aged(of: Any, now: float, *moments: str) -> dict[str, Any]:
+    """The values of `of`, with these moments of `now` as ages."""
+    values = dict(vars(of))
+    return values | {name: now - values[name] for name in moments if values[name] is not None}
+
+
+def _since(age: Any, now: float, away: float) -> float | None:
+    return None if age is None else now - max(_seconds(age), 0.0) - away
+
+
+def _lines(said: Mapping[str, Any], now: float, away: float) -> Lines:
+    lines = Lines(**_only(Lines, said))
+    if lines.newest is not None and datetime.fromisoformat(_text(lines.newest)).tzinfo is None:
+        raise ValueError(lines.newest)
+    _number(lines.growths), _number(lines.still), _seconds(lines.longest_gap)
+    lines.grew_at, lines.looked_at = _since(lines.grew_at, now, away), _since(lines.looked_at, now, away)
+    return lines
+
+
 def _item(said: Any, now: float, away: float) -> Item:
     values = _only(Item, said)
-    age = values.get("quiet_since")
     document = _dict(values["document"])
     Severity(document["severity"])
     for key in ("code", "id", "says"):
         _text(document[key])
     _dict(document["subject"])
-    item = Item(**{**values, "quiet_since": None if age is None else now - max(_seconds(age), 0.0) - away})
+    item = Item(**{**values, "quiet_since": _since(values.get("quiet_since"), now, away)})
     _text(item.key)
     for own in (item.labels, item.roles):
         for name, value in _dict(own).items():

@@ -15,7 +15,7 @@ from cli.renderers.wording import printable, subject_words
 
 FORMAT = 1
 _SLACK_TEXT, _SLACK_HEADER, _SLACK_BLOCKS = 2_900, 140, 48
-_MARK = {"opened": "🔴", "worse": "🔺", "healed": "🟢", "reopened": "🔴"}
+_MARK = {"opened": "🔴", "worse": "🔺", "healed": "🟢", "reopened": "🔴", "blind": "⚪", "stale": "⚪"}
 _MOST_LABEL, _MOST_ANNOTATION = 200, 2_000
 
 
@@ -99,7 +99,7 @@ def remark(message: Message) -> str:
         words += _when_it_healed(message)
     elif message.change == "worse":
         words += filter(None, [message.was or (f"it was {message.was_severity}" if message.was_severity else "")])
-    elif message.change == "opened" and _since(message.opened_at, message.at):
+    elif message.change in _BEGINS and _since(message.opened_at, message.at):
         words.append(f"open since {_clock(message.opened_at, message.at)}, {_LATE}")
     if message.lapses:
         often = "once" if message.lapses == 1 else f"{message.lapses} times"
@@ -111,6 +111,7 @@ def remark(message: Message) -> str:
     return "; ".join(words)
 
 
+_BEGINS = ("opened", "blind", "stale")
 _LATE = "sent late (--repeat-after)"
 
 
@@ -143,7 +144,7 @@ def line(message: Message) -> str:
     about = " · ".join(printable(part) for part in (message.job or "", where) if part)
     more = f" ({printable(remark(message))})" if remark(message) else ""
     at = message.at[:19].replace("T", " ")
-    head = f"{at}Z {message.change:<6} {message.finding['severity']:<8} {message.finding['code']}"
+    head = f"{at}Z {message.change:<8} {message.finding['severity']:<8} {message.finding['code']}"
     return f"{head}  {about + ': ' if about else ''}{printable(headline(message))}{more}\n"
 
 
@@ -218,7 +219,7 @@ def alertmanager(messages: Sequence[Message], items: Iterable[Item], *, at: str,
 
     for message in messages:
         since = message.reopened_at or message.opened_at or message.at
-        remarks = "" if message.change == "opened" else remark(message)
+        remarks = "" if message.change in _BEGINS else remark(message)
         more = {key: value for key, value in (("remark", remarks), ("bundle", message.bundle or "")) if value}
         if message.was_severity and message.change == "worse":
             add(_labels(message.labels, message.was_severity), message.finding, since, message.at, more)
@@ -233,9 +234,12 @@ def alertmanager(messages: Sequence[Message], items: Iterable[Item], *, at: str,
     return list(alerts.values())
 
 
+_ALERTS = {"watch-blind": "StreamingWatchBlind", "watch-stale": "StreamingLogsStale"}
+
+
 def _labels(labels: Any, severity: str) -> dict[str, str]:
     found = {key: str(value)[:_MOST_LABEL] for key, value in labels.items()}
-    return {"alertname": "StreamingJobIll", **found, "severity": severity}
+    return {"alertname": _ALERTS.get(found.get("cause", ""), "StreamingJobIll"), **found, "severity": severity}
 
 
 def _annotations(finding: Any) -> dict[str, str]:

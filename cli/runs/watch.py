@@ -7,16 +7,18 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyzers.comparison.sides import Side
-from analyzers.report.durations import counted
+from analyzers.report.durations import counted, span
 from analyzers.report.finding import Severity
 from analyzers.report.report import Report
 from analyzers.report.without_secrets import without_secrets
 from analyzers.watching import outbox
+from analyzers.watching.sight import STALE_SECONDS, sight
+from analyzers.watching.sightings import not_read
 from analyzers.watching.state import Item, Message, Receiver, State
 from analyzers.watching.steps import Policy, Step, step
 from cli.options.shared import RunOptions
@@ -86,6 +88,8 @@ class Watch:
     last: openmetrics.LastLook | None = None
     _engine: Engine | None = None
     _trouble: dict[str, str] = field(default_factory=dict)
+    _unread: set[str] = field(default_factory=set)
+    """Names of the sources that were reported as not read, until all are."""
 
     def __post_init__(self) -> None:
         self._patient = PatientSources(self.watched.every, self.clock, self.draw)
@@ -151,7 +155,7 @@ class Watch:
                 raise
             return self._unseen("what is watched cannot be read as it is named", at, began)
         except CannotLook as error:
-            return self._unseen(str(error), at, began)
+            return self._unseen(_sentences(error), at, began)
         except Exception as error:
             if first:
                 raise
@@ -161,6 +165,11 @@ class Watch:
         code = exit_code(look.report, "never")
         done = step(self.state, look.side, now=self.clock(), at=_iso(at), policy=self.watched.policy)
         self._save_bundle(done, look, at)
+        not_all = _not_all(look.side)
+        newest = _newest(look.side)
+        done.messages += sight(
+            self.state, not_all if look.side.unread else None, newest, now=self.clock(), at=_iso(at), policy=self.watched.policy
+        )
         outbox.put(self.state, [each.key for each in self.recipients], done.messages)
         self._save_state()  # whoever is stopped before this has not looked
         for words in done.remarks:
@@ -168,12 +177,9 @@ class Watch:
         for screen in self.recipients:
             if isinstance(screen, Screen) and screen.form == "terminal":
                 screen.cards.update(self._cards(done.messages, look.report))
-        complete = look.side.incomplete is None and look.side.is_judged
-        self.last = openmetrics.LastLook(at, self.clock() - began, complete)
-        if not complete:
-            self._say_once("look", f"this look did not see all: {look.side.incomplete or 'no rule judged'}")
-        else:
-            self._trouble.pop("look", None)
+        age = None if newest is None else at - newest.timestamp()
+        self.last = openmetrics.LastLook(at, self.clock() - began, not_all is None, age)
+        self._say_what_was_not_seen(look.side, not_all)
         self._say_where_it_stands(look, at, first=first)
         fail_on = self.watched.options.fail_on
         worst = max((item.severity.rank for item in self.state.items if item.is_open), default=-1)
@@ -184,8 +190,24 @@ class Watch:
     def _unseen(self, why: str, at: float, began: float) -> int:
         self.failures += 1
         self.last = openmetrics.LastLook(at, self.clock() - began, complete=False)
+        messages = sight(self.state, why.partition(". ")[0].rstrip("."), None, now=self.clock(), at=_iso(at), policy=self.watched.policy)
+        outbox.put(self.state, [each.key for each in self.recipients], messages)
+        self._save_state()
         self._say_once("look", f"could not look: {why}")
         return ExitCode.CANNOT_LOOK
+
+    def _say_what_was_not_seen(self, side: Side, not_all: str | None) -> None:
+        """One line when it begins, one for each source that is added, and one when all is seen again; how long it lasts is no news."""
+        if not_all is None:
+            if self._trouble.pop("look", None) is not None:
+                self.environment.complain("diag: looks see all again")
+            self._unread.clear()
+            return
+        names = {name for _, name, _ in side.unread}
+        if "look" not in self._trouble or names - self._unread:
+            self._unread |= names
+            again = self._patient.next_try()
+            self._say_once("look", f"look incomplete: {not_all}{'' if again is None else f'; next try in {again:.0f} s'}")
 
     def _say_once(self, of: str, words: str) -> None:
         """A trouble of one kind, until it is over or another."""
@@ -196,6 +218,8 @@ class Watch:
     def _say_where_it_stands(self, look: Look, at: float, *, first: bool) -> None:
         there = sum(item.is_open for item in self.state.items)
         words = f"{_iso(at)[11:19]}Z look {self.state.looks}: {look.report.looked_at or 'nothing could be read'}; {there or 'nothing'} open"
+        if self.last is not None and self.last.newest_age is not None and self.last.newest_age >= STALE_SECONDS:
+            words += f"; newest line is {span(timedelta(seconds=self.last.newest_age))} old"
         if first:
             self.environment.say(words)
         elif self.environment.stderr_is_tty:
@@ -231,7 +255,7 @@ class Watch:
             if (why := self._engine.ended()) is None:
                 raise
             raise CannotLook(f"{why}.", "It is started again for the next look.") from error
-        return Look(report, side_of_run("this look", report, found), found)
+        return Look(report, replace(side_of_run("this look", report, found), called="this look"), found)
 
     def _save_bundle(self, done: Step, look: Look, at: float) -> None:
         opened = [message for message in done.messages if message.change == "opened"]
@@ -242,7 +266,7 @@ class Watch:
         try:
             path, said = watch_bundles.save_opening(self.watched.save_dir, look.evidence, codes, when, self.watched.options, self.version)
         except (CannotLook, UsageError) as error:
-            done.remarks.append(f"no bundle was saved: {error}")
+            done.remarks.append(f"no bundle was saved: {_sentences(error)}")
             return
         done.remarks += said
         keys = {message.key for message in opened}
@@ -270,12 +294,13 @@ class Watch:
 
     def _deliver(self, *, beat: bool = True) -> None:
         """All that is due, to each; and, where the receiver wants that, that it is still so."""
+        known = [*self.state.items, *self.state.sight]
         for to in self.recipients:
             waits = self.state.receivers[to.key]
             if to.beats and beat and not waits.waiting and not self._waits(waits):
-                self._attempt(to, waits, [], self.state.items)
+                self._attempt(to, waits, [], known)
             while messages := outbox.due(waits, self.clock()):
-                if not self._attempt(to, waits, messages, self.state.items):
+                if not self._attempt(to, waits, messages, known):
                     break
 
     def _waits(self, to: Receiver) -> bool:
@@ -307,7 +332,7 @@ class Watch:
             self.file.save(self.state)
             self._trouble.pop("state", None)
         except CannotLook as error:
-            self._say_once("state", str(error))
+            self._say_once("state", _sentences(error))
 
     def _finish(self) -> None:
         if self.watched.metrics is None or self.last is None:
@@ -339,3 +364,20 @@ class Watch:
 def _iso(at: float) -> str:
     when = datetime.fromtimestamp(at, timezone.utc)
     return f"{when:%Y-%m-%dT%H:%M:%S}.{when.microsecond // 1000:03d}Z"
+
+
+def _sentences(error: DiagError) -> str:
+    """What happened, and what to do: messages of the system end without a full stop."""
+    message = error.message if error.message.endswith((".", ":", "?")) or not error.hint else f"{error.message}."
+    return f"{message} {error.hint}".rstrip()
+
+
+def _newest(side: Side) -> datetime | None:
+    """The time of the newest line of the logs."""
+    times = [row["last_at"] for row in side.tables.get("log_files", ()) if isinstance(row.get("last_at"), datetime)]
+    return max((each if each.tzinfo else each.replace(tzinfo=timezone.utc) for each in times), default=None)
+
+
+def _not_all(side: Side) -> str | None:
+    """What a look did not see, a clause; None where it saw all."""
+    return not_read(side) or side.incomplete or (None if side.is_judged else "no rule judged")
