@@ -21,7 +21,8 @@ import pytest
 from analyzers.report.finding import Finding, Severity
 from analyzers.report.report import Source
 from analyzers.tables.evidence import Evidence
-from analyzers.watching.state import Message, State
+from analyzers.watching import outbox
+from analyzers.watching.state import MOST_WAITING, Message, State
 from analyzers.watching.steps import Policy
 from cli.collectors.collector import Collector
 from cli.options.shared import RunOptions, code_filters
@@ -36,7 +37,7 @@ from cli.runs.watch_state import StateFile
 from cli.shell.exits import CannotLook, UsageError
 from tests.command_line import diag, environment
 from tests.report_samples import finding, report
-from tests.test_watch_steps import BROKER, ILL, LOOP, UNREAD, WELL, Side, look
+from tests.test_watch_steps import BROKER, ILL, LOOP, UNREAD, WELL, Side, look, messages
 
 SECRET = "T0AB/B0CD/xyzzyTOKEN"
 _WALL = 1_795_867_387.0
@@ -63,7 +64,9 @@ class Clock:
 class Taker:
     """A receiver that writes down what it gets; `refuses` so many deliveries."""
 
-    name, beats = "the taker", False
+    name, beats, apart = "the taker", False, False
+
+    def stop(self) -> None: ...
 
     def __init__(self, key: str = "taker", refuses: int = 0) -> None:
         self.key, self.refuses = key, refuses
@@ -87,14 +90,14 @@ def seen(side: Side) -> Look:
 
 
 def watch_of(
-    sides: list[Side | Exception], to: list[Receiver], state: Path | None = None, clock: Clock | None = None, **more: Any
+    sides: list[Side | BaseException], to: list[Receiver], state: Path | None = None, clock: Clock | None = None, **more: Any
 ) -> tuple[Watch, Clock, Any]:
     clock = clock or Clock()
     left = iter(sides)
 
     def looking() -> Look:
         each = next(left)
-        if isinstance(each, Exception):
+        if isinstance(each, BaseException):
             raise each
         return seen(each)
 
@@ -105,6 +108,7 @@ def watch_of(
         watched, to, file, streams, "0.1.0", lambda: pytest.fail("no engine is needed"), clock, clock.wall, clock.sleep, lambda: 1.0
     )
     made.look = looking
+    made.sleep = lambda seconds: (made._couriers.settle(), clock.sleep(seconds))[1]  # the clock moves when all have been delivered to
     return made, clock, streams
 
 
@@ -343,6 +347,81 @@ def test_a_source_that_is_away_is_one_line_when_it_begins_and_one_when_it_is_bac
         "diag: look incomplete: kafka:9092 refused the connection (and 1 more)",
     ]
     assert taker.changes == ["blind WATCH"]
+
+
+# ---- receivers that take their time -----------------------------------------------------------------------------------------------
+
+
+class Slow(Taker):
+    """Takes nothing before it is `over`."""
+
+    name, apart = "the slow one", True
+
+    def __init__(self) -> None:
+        super().__init__("slow")
+        self.began, self.over = threading.Event(), threading.Event()
+
+    def deliver(self, delivery: Delivery) -> None:
+        self.began.set()
+        assert self.over.wait(30)
+        super().deliver(delivery)
+
+
+def test_a_slow_receiver_holds_up_no_look_no_metrics_and_no_other_receiver(tmp_path: Path) -> None:
+    state, metrics, slow, taker = tmp_path / "s.json", tmp_path / "diag.prom", Slow(), Taker()
+    both = look(BROKER, LOOP)
+    sides = iter([ILL, ILL, both, both, both])
+    watch, clock, _ = watch_of([], [slow, taker], state, metrics=metrics)
+    looks = 0
+
+    def looking() -> Look:
+        nonlocal looks
+        looks += 1
+        if looks == 5:
+            assert slow.began.wait(30)
+            assert slow.got == []
+            assert taker.changes == ["opened BRK101", "opened RST101"]
+            assert "diag_watch_looks 4" in metrics.read_text()
+            waiting = json.loads(state.read_text())["receivers"]["slow"]["waiting"]
+            assert [each["finding"]["code"] for each in waiting] == ["BRK101", "RST101"], (
+                "not delivered, and so not lost where it is killed"
+            )
+            slow.over.set()
+        return seen(next(sides))
+
+    watch.look, watch.sleep = looking, clock.sleep
+    watch.run(most_looks=5)
+    assert slow.got == taker.got, "in the same order"
+    assert json.loads(state.read_text())["receivers"]["slow"]["waiting"] == []
+
+
+def test_a_delivery_that_comes_back_after_the_end_writes_no_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.runs.watch_couriers._END_SECONDS", 0.0)
+    state, slow = tmp_path / "s.json", Slow()
+    watch, clock, _ = watch_of([ILL, ILL, KeyboardInterrupt()], [slow], state)
+    watch.sleep = clock.sleep
+    with pytest.raises(KeyboardInterrupt):
+        watch.run()
+    before = state.read_bytes()
+    late = [thread for thread in threading.enumerate() if thread.name == "diag-deliver"]
+    slow.over.set()
+    for thread in late:
+        thread.join()
+    assert len(slow.got) == len(late) == 1
+    assert state.read_bytes() == before
+    again, _, _ = watch_of([ILL], [slow], state, clock)
+    again.once()
+    assert slow.got[0] == slow.got[1], "at least once, and to be recognized"
+
+
+def test_what_is_dropped_while_it_is_on_its_way_is_counted_once() -> None:
+    state = State()
+    outbox.put(state, ["hook"], messages(MOST_WAITING))
+    to = state.receivers["hook"]
+    sent = outbox.due(to, 0.0)
+    outbox.put(state, ["hook"], [replace(each, id=f"n{each.id}") for each in messages(30)])
+    outbox.delivered(to, sent, 0)
+    assert (len(to.waiting), to.dropped) == (MOST_WAITING, 10), "of the 30 that had no room 20 have been delivered"
 
 
 # ---- webhooks ---------------------------------------------------------------------------------------------------------------------
@@ -601,7 +680,6 @@ def test_a_command_gets_the_json_and_no_shell_reads_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("/no/such/command", "it cannot be started: No such file or directory"),
         (f"{sys.executable} -c 'raise SystemExit(7)'", "it ended with 7"),
         ("sleep 60", r"it did not end within 0\.3 s and was ended"),
         ("sh -c 'sleep 60 & sleep 60'", r"it did not end within 0\.3 s and was ended"),
@@ -610,6 +688,16 @@ def test_a_command_gets_the_json_and_no_shell_reads_it(tmp_path: Path) -> None:
 def test_a_command_that_fails(words: str, why: str) -> None:
     with pytest.raises(Undelivered, match=why):
         Command(words, seconds=0.3).deliver(delivery(message()))
+
+
+def test_a_command_that_is_gone_by_now(tmp_path: Path) -> None:
+    script = tmp_path / "page-me"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    to = Command(str(script))
+    script.unlink()
+    with pytest.raises(Undelivered, match="it cannot be started: No such file or directory"):
+        to.deliver(delivery(message()))
 
 
 def test_a_command_that_reads_nothing_has_all_the_same_been_called() -> None:
@@ -708,7 +796,9 @@ def test_metrics_keep_the_rules_of_the_format_whatever_a_job_is_called(tmp_path:
         ([".", "--webhook", f"ftp://h/{SECRET}"], "--webhook is no http or https address"),
         ([".", "--exec", "'"], "--exec: "),
         ([".", "--exec", " "], "--exec names no command"),
-        ([".", "--exec", "a", "--exec", "a"], "one receiver is named twice"),
+        ([".", "--exec", "/no/such/command x"], "--exec: /no/such/command is no command that can be started"),
+        ([".", "--repeat-after", "soon"], "--repeat-after soon is no usable time"),
+        ([".", "--exec", "true", "--exec", "true"], "one receiver is named twice"),
         (["/no/such/place"], "no such file or directory: /no/such/place"),
         ([".", "--least", "never"], "'never' is not one of 'info', 'warning', 'critical'"),
     ],

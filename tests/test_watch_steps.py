@@ -258,7 +258,7 @@ def test_where_there_is_no_room_the_oldest_are_dropped_and_counted() -> None:
     to = state.receivers["hook"]
     assert (len(to.waiting), to.dropped) == (MOST_WAITING, 5)
     assert to.waiting[0].id == "d-5"
-    outbox.delivered(to, outbox.due(to, 0.0))
+    outbox.delivered(to, outbox.due(to, 0.0), to.dropped)
     assert (len(to.waiting), to.dropped) == (MOST_WAITING - outbox.AT_ONCE, 0)
     assert outbox.leave(state, []) == MOST_WAITING - outbox.AT_ONCE
 
@@ -358,7 +358,7 @@ def test_never_two_an_hour_never_healed_unopened_and_each_is_delivered_or_counte
             while batch := outbox.due(to, now):
                 dropped += to.dropped
                 got += batch
-                outbox.delivered(to, batch)
+                outbox.delivered(to, batch, to.dropped)
         elif outbox.due(to, now):
             outbox.failed(to, now, lambda: 0.5)
         # killed and started again, with a clock that may have been set

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +21,7 @@ from analyzers.report.without_secrets import without_secrets
 from analyzers.watching import outbox
 from analyzers.watching.sight import STALE_SECONDS, sight
 from analyzers.watching.sightings import not_read
-from analyzers.watching.state import Item, Message, Receiver, State
+from analyzers.watching.state import Message, Receiver, State
 from analyzers.watching.steps import Policy, Step, step
 from cli.options.shared import RunOptions
 from cli.renderers import openmetrics
@@ -28,6 +30,7 @@ from cli.runs.evidence import Interrupted, judged
 from cli.runs.gathering import gathered
 from cli.runs.live_sources import LiveSources
 from cli.runs.looks import side_of_run
+from cli.runs.watch_couriers import Couriers
 from cli.runs.watch_receivers import Delivery, Screen, Undelivered
 from cli.runs.watch_receivers import Receiver as Recipient
 from cli.runs.watch_sources import PatientSources
@@ -80,7 +83,8 @@ class Watch:
     start: Callable[[], Engine]
     clock: Callable[[], float] = time.monotonic
     wall: Callable[[], float] = time.time
-    sleep: Callable[[float], None] = time.sleep
+    sleep: Callable[[float], None] | None = None
+    """None: until the time is over, or a delivery is."""
     draw: Callable[[], float] = random.random
     look: Callable[[], Look] | None = None
     state: State = field(default_factory=State)
@@ -92,17 +96,28 @@ class Watch:
     """Names of the sources that were reported as not read, until all are."""
 
     def __post_init__(self) -> None:
+        self._lock = threading.RLock()
+        """Of `state` and its file: what a look changes is in the file, with its messages, before any other thread may write it."""
+        self._couriers = Couriers(self._lock)
         self._patient = PatientSources(self.watched.every, self.clock, self.draw)
         self._looks_here = 0
         self._held = ExitStack()
-        self._held.callback(self.file.close)
+        self._held.callback(self._end)
+
+    def _end(self) -> None:
+        self._couriers.end()
+        for each in self.recipients:
+            each.stop()
+        self.file.close()
 
     def once(self) -> int:
         """One look, and one attempt to deliver what is due; the exit code."""
         with self._held:
             self._begin()
             code = self._one()
+            self._finish()
             self._deliver()
+            self._couriers.settle()
             self._finish()
             return code
 
@@ -113,9 +128,11 @@ class Watch:
             while True:
                 began = self.clock()
                 self._one(first=self._looks_here == 0)
-                self._deliver()
                 self._finish()
+                self._deliver()
                 if most_looks is not None and self._looks_here >= most_looks:
+                    self._couriers.settle()
+                    self._finish()
                     return
                 self._wait(began)
 
@@ -163,15 +180,14 @@ class Watch:
             return self._unseen(f"this is a defect in diag: {type(error).__name__}: {words}", at, began)
         self.failures = 0
         code = exit_code(look.report, "never")
-        done = step(self.state, look.side, now=self.clock(), at=_iso(at), policy=self.watched.policy)
-        self._save_bundle(done, look, at)
-        not_all = _not_all(look.side)
-        newest = _newest(look.side)
-        done.messages += sight(
-            self.state, not_all if look.side.unread else None, newest, now=self.clock(), at=_iso(at), policy=self.watched.policy
-        )
-        outbox.put(self.state, [each.key for each in self.recipients], done.messages)
-        self._save_state()  # whoever is stopped before this has not looked
+        not_all, newest = _not_all(look.side), _newest(look.side)
+        now, at_ = self.clock(), _iso(at)
+        with self._lock:
+            done = step(self.state, look.side, now=now, at=at_, policy=self.watched.policy)
+            self._save_bundle(done, look, at)
+            done.messages += sight(self.state, not_all if look.side.unread else None, newest, now=now, at=at_, policy=self.watched.policy)
+            outbox.put(self.state, [each.key for each in self.recipients], done.messages)
+            self._save_state()  # whoever is stopped before this has not looked
         for words in done.remarks:
             self.environment.say(words)
         for screen in self.recipients:
@@ -190,9 +206,11 @@ class Watch:
     def _unseen(self, why: str, at: float, began: float) -> int:
         self.failures += 1
         self.last = openmetrics.LastLook(at, self.clock() - began, complete=False)
-        messages = sight(self.state, why.partition(". ")[0].rstrip("."), None, now=self.clock(), at=_iso(at), policy=self.watched.policy)
-        outbox.put(self.state, [each.key for each in self.recipients], messages)
-        self._save_state()
+        with self._lock:
+            clause = why.partition(". ")[0].rstrip(".")
+            messages = sight(self.state, clause, None, now=self.clock(), at=_iso(at), policy=self.watched.policy)
+            outbox.put(self.state, [each.key for each in self.recipients], messages)
+            self._save_state()
         self._say_once("look", f"could not look: {why}")
         return ExitCode.CANNOT_LOOK
 
@@ -231,7 +249,7 @@ class Watch:
         if self._engine is not None and (why := self._engine.ended()) is not None:
             self.environment.complain(f"diag: {why}; it is started again")
             self._held.pop_all()  # of one that has ended nothing is left for a next command
-            self._held.callback(self.file.close)
+            self._held.callback(self._end)
             self._engine.stop()
             self._engine = None
         if self._engine is None:
@@ -293,37 +311,67 @@ class Watch:
     # ---- what follows a look --------------------------------------------------------------------------------------------------
 
     def _deliver(self, *, beat: bool = True) -> None:
-        """All that is due, to each; and, where the receiver wants that, that it is still so."""
-        known = [*self.state.items, *self.state.sight]
+        """All that is due, to each; and, where the receiver wants that, that it is still so. What takes its time has a thread of its own:
+        it holds up neither the next look nor another receiver."""
         for to in self.recipients:
             waits = self.state.receivers[to.key]
-            if to.beats and beat and not waits.waiting and not self._waits(waits):
-                self._attempt(to, waits, [], known)
-            while messages := outbox.due(waits, self.clock()):
-                if not self._attempt(to, waits, messages, known):
-                    break
+            beats = to.beats and beat and not waits.waiting and not self._waits(waits)
+            if to.apart:
+                if beats or outbox.due(waits, self.clock()):
+                    self._couriers.send(to.key, partial(self._attempts, to, waits, beats))
+            else:
+                self._attempts(to, waits, beats)
+
+    def _attempts(self, to: Recipient, waits: Receiver, beats: bool) -> None:
+        if beats:
+            self._attempt(to, waits, [])
+        while True:
+            with self._lock:
+                messages = outbox.due(waits, self.clock())
+                if not messages:
+                    self._couriers.leave(to.key)  # what is put there from now on is for the next one
+                    return
+            if not self._attempt(to, waits, messages):
+                return
 
     def _waits(self, to: Receiver) -> bool:
         return to.not_before is not None and self.clock() < to.not_before
 
-    def _attempt(self, to: Recipient, waits: Receiver, messages: Sequence[Message], items: Sequence[Item]) -> bool:
+    def _attempt(self, to: Recipient, waits: Receiver, messages: Sequence[Message]) -> bool:
+        with self._lock:  # a look may change what is remembered while it is delivered
+            known = [replace(item) for item in (*self.state.items, *self.state.sight)]
+            delivery = Delivery(messages, waits.dropped, known, _iso(self.wall()), self.version)
+        failed: Undelivered | None = None
         try:
-            to.deliver(Delivery(messages, waits.dropped, items, _iso(self.wall()), self.version))
+            to.deliver(delivery)
         except Undelivered as error:
+            failed = error
+        except Exception as error:
+            if not to.apart:
+                raise
+            failed = Undelivered(f"this is a defect in diag: {type(error).__name__}")
+        with self._lock:
+            if self._couriers.ended and to.apart:
+                return False  # the state file may be another watch's by now
+            return self._noted(to, waits, messages, delivery.dropped, failed)
+
+    def _noted(self, to: Recipient, waits: Receiver, messages: Sequence[Message], dropped: int, failed: Undelivered | None) -> bool:
+        """Whether it was delivered, which the state file knows from now on."""
+        if failed is not None:
             if self.environment.stdout_closed and all(isinstance(each, Screen) for each in self.recipients):
-                raise BrokenPipeError from error  # there is no one left to send anything to
-            seconds = outbox.failed(waits, self.clock(), self.draw, error.pause)
+                raise BrokenPipeError from failed  # there is no one left to send anything to
+            seconds = outbox.failed(waits, self.clock(), self.draw, failed.pause)
             again = f"tried again in {seconds:.0f} s at the earliest"
-            self.environment.complain(f"diag: {to.name}: {error.why}; {counted(len(waits.waiting), 'message')} waiting, {again}")
+            self.environment.complain(f"diag: {to.name}: {failed.why}; {counted(len(waits.waiting), 'message')} waiting, {again}")
             self._save_state()
             return False
         if waits.failures:
             self.environment.say(f"{to.name} answers again")
-        with postponed():  # delivered, and known to be
+        with nullcontext() if to.apart else postponed():  # delivered, and known to be; signals come to the main thread alone
             if messages or waits.failures:
-                if waits.dropped:
-                    self.environment.complain(f"diag: {to.name}: {counted(waits.dropped, 'message')} had been dropped, which it knows now")
-                outbox.delivered(waits, messages)
+                if dropped:
+                    self.environment.complain(f"diag: {to.name}: {counted(dropped, 'message')} had been dropped, which it knows now")
+                outbox.delivered(waits, messages, dropped)
                 self._save_state()
         return True
 
@@ -338,7 +386,8 @@ class Watch:
         if self.watched.metrics is None or self.last is None:
             return
         names = {each.key: each.name for each in self.recipients}
-        text = openmetrics.render(self.state, self.last, names)
+        with self._lock:
+            text = openmetrics.render(self.state, self.last, names)
         new = not self.watched.metrics.exists()
         try:
             write_file(self.watched.metrics, text)
@@ -355,10 +404,13 @@ class Watch:
             every = max(every, outbox.pause(self.failures, self.draw, every, max(_LONGEST_PAUSE_SECONDS, every)))
         until = max(began + every, self.clock() + min(_LEAST_PAUSE_SECONDS, every))
         while (now := self.clock()) < until:
+            self._couriers.woken.clear()
             pauses = [each.not_before for each in self.state.receivers.values() if each.waiting and each.not_before is not None]
-            self.sleep(max(min([until, *(each for each in pauses if each > now)]) - now, 0.0))
+            seconds = max(min([until, *(each for each in pauses if each > now)]) - now, 0.0)
+            (self.sleep or self._couriers.woken.wait)(seconds)
             if self.clock() < until:
                 self._deliver(beat=False)
+                self._finish()
 
 
 def _iso(at: float) -> str:
