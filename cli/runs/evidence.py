@@ -270,7 +270,7 @@ def hiding(options: RunOptions, used: Mapping[str, Any] | None = None) -> Hiding
     from analyzers.bundle.hiding import Hiding
 
     try:
-        return Hiding.of(used or {}, options.redaction_key, options.keep)
+        return Hiding.of(used or {}, options.redaction_key, options.keep, options.named)
     except BundleNotFound as error:
         raise UsageError(error.message, error.hint) from error
     except BundleError as error:
