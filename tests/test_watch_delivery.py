@@ -815,3 +815,28 @@ def test_outputs() -> None:
     with pytest.raises(CannotLook, match="there is no directory"):
         parsed(["openmetrics=/no/such/x.prom"])
     assert next(each.key for each in recipients(parsed([]), [], "json", ["true"], 60.0, environment())) == "stdout"
+
+
+def test_slack_marks_what_is_critical_names_the_job_and_says_since_when_and_what_is_past() -> None:
+    critical, warning = message(), message(replace(LOOP, severity=Severity.WARNING))
+    healed = message(change="healed", closed_at="2026-11-21T09:50:00.000Z", at="2026-11-21T10:40:00.000Z")
+    body = alerts.slack([critical, warning, healed], 0)
+    headers = [block["text"]["text"] for block in body["blocks"] if block["type"] == "header"]
+    assert headers == ["🔴 opened: BRK101 orders-totals", "🟡 opened: RST101 orders-totals", "🟢 healed: BRK101 orders-totals"]
+    first, _, last = [block["text"]["text"] for block in body["blocks"] if block["type"] == "section"]
+    assert re.search(r"\* \(critical, since 20\d\d-\d\d-\d\d \d\d:\d\dZ\)", first)
+    assert last.startswith("*was: The Kafka client")
+    assert "it healed at 09:50Z, 10 min after it opened; sent 50 min later" in last
+    assert body["text"].startswith("🔴 opened: orders-totals: BRK101 The Kafka client")
+
+
+def test_a_line_takes_two_lines_of_a_terminal_at_most() -> None:
+    subject = {"task": "validate -> enrich-profile", "subtask": 0, "parallelism": 2, "user_frame": "shop.Validate.map", "attempt": 3}
+    said = "User code in validate -> enrich-profile (1/2) fails on the same record after each restart, in shop.Validate.map (Validate.java:10)."
+    long = message(replace(BROKER, subject=subject, headline=said), bundle="incidents/watch-20261128T153147Z-RST203.tar.gz")
+    first, second, _ = alerts.line(long).split("\n")
+    assert len(first) <= 160
+    assert "orders-totals: User code in validate -> enrich-profile (1/2) fails on the same record" in first
+    assert second == "  evidence in incidents/watch-20261128T153147Z-RST203.tar.gz"
+    short = alerts.line(message(change="healed"))
+    assert "orders-totals · broker 5: was: The Kafka client" in short

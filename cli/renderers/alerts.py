@@ -11,11 +11,13 @@ from typing import Any
 from analyzers.report.durations import span
 from analyzers.report.finding import Severity
 from analyzers.watching.state import Item, Message
-from cli.renderers.wording import printable, subject_words
+from cli.renderers.wording import clipped, printable, subject_words
 
 FORMAT = 1
 _SLACK_TEXT, _SLACK_HEADER, _SLACK_BLOCKS = 2_900, 140, 48
 _MARK = {"opened": "🔴", "worse": "🔺", "healed": "🟢", "reopened": "🔴", "blind": "⚪", "stale": "⚪"}
+_BEGUN = {"critical": "🔴", "warning": "🟡"}
+_TWO_LINES, _MOST_NAME = 160, 50
 _MOST_LABEL, _MOST_ANNOTATION = 200, 2_000
 
 
@@ -139,13 +141,22 @@ def _clock(text: str | None, beside: str) -> str:
 
 
 def line(message: Message) -> str:
-    """One line for people."""
-    where = ", ".join(subject_words(message.finding["subject"]))
-    about = " · ".join(printable(part) for part in (message.job or "", where) if part)
-    more = f" ({printable(remark(message))})" if remark(message) else ""
+    """One line for people, of two lines of a terminal at most; what is to be known beside it is on it, or on the next one."""
+    places = subject_words(message.finding["subject"])[:1]
+    said = printable(_as_it_is(message))
+    place = "".join(each for each in places if each.partition(" ")[2] not in said)
+    about = " · ".join(clipped(part, _MOST_NAME) for part in (message.job or "", place) if part)
     at = message.at[:19].replace("T", " ")
-    head = f"{at}Z {message.change:<8} {message.finding['severity']:<8} {message.finding['code']}"
-    return f"{head}  {about + ': ' if about else ''}{printable(headline(message))}{more}\n"
+    head = f"{at}Z {message.change:<8} {message.finding['severity']:<8} {message.finding['code']}  {about + ': ' if about else ''}"
+    whole, more = f"{head}{clipped(said, max(_TWO_LINES - len(head), _MOST_NAME))}", printable(remark(message))
+    if not more:
+        return f"{whole}\n"
+    return f"{whole} ({more})\n" if len(whole) + len(more) + 3 <= _TWO_LINES else f"{whole}\n  {more}\n"
+
+
+def _as_it_is(message: Message) -> str:
+    """The headline; that of what is over as past."""
+    return f"was: {headline(message)}" if message.change == "healed" else headline(message)
 
 
 def plain(message: Message) -> str:
@@ -163,13 +174,21 @@ def slack(messages: Sequence[Message], dropped: int) -> dict[str, Any]:
         if len(blocks) + 2 > _SLACK_BLOCKS:
             break
         finding = message.finding
-        title = f"{_MARK.get(message.change, '')} {message.change}: {finding['code']} {message.job or ''}".strip()
+        title = f"{_mark(message)} {message.change}: {finding['code']} {message.job or ''}".strip()
         blocks.append({"type": "header", "text": {"type": "plain_text", "text": _clipped(title, _SLACK_HEADER)}})
         blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": _clipped("\n".join(_slack_lines(message)), _SLACK_TEXT)}})
     if dropped:
         blocks.append({"type": "context", "elements": [{"type": "mrkdwn", "text": _were_dropped(dropped)}]})
-    heads = [f"{each.change}: {each.finding['code']} {headline(each)}" for each in messages]
+    heads = [
+        f"{_mark(each)} {each.change}: {f'{each.job}: ' if each.job else ''}{each.finding['code']} {_as_it_is(each)}" for each in messages
+    ]
     return {"text": _clipped(_escaped("; ".join(heads) or _were_dropped(dropped)), _SLACK_TEXT), "blocks": blocks}
+
+
+def _mark(message: Message) -> str:
+    """What is critical is red, and nothing else."""
+    begins = message.change in ("opened", "reopened")
+    return _BEGUN.get(message.finding["severity"], "🔵") if begins else _MARK.get(message.change, "")
 
 
 def _were_dropped(dropped: int) -> str:
@@ -178,7 +197,9 @@ def _were_dropped(dropped: int) -> str:
 
 def _slack_lines(message: Message) -> Iterable[str]:
     finding = message.finding
-    yield f"*{_escaped(headline(message))}* ({finding['severity']})"
+    began = message.finding.get("since")
+    since = f", since {began[:16].replace('T', ' ')}Z" if began and message.change != "healed" else ""
+    yield f"*{_escaped(_as_it_is(message))}* ({finding['severity']}{since})"
     if remark(message):
         yield _escaped(remark(message))
     if message.change == "healed":
