@@ -227,8 +227,15 @@ def test_one_state_file_is_for_one_watch(tmp_path: Path) -> None:
     watch_of([], [], tmp_path / "s.json")
 
 
-@pytest.mark.parametrize("place", ["missing/s.json", "."])
+def test_the_directory_of_the_state_file_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    state = tmp_path / "state" / "diag" / "orders.json"
+    watch_of([ILL], [Taker()], state)[0].once()
+    assert stat.S_IMODE(state.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("place", ["file/s.json", "file/more/s.json", "."])
 def test_a_state_file_that_cannot_be_had_is_a_sentence(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("no directory")
     with pytest.raises(CannotLook, match="--state"):
         StateFile(tmp_path / place, Clock(), Clock().wall)
 
@@ -832,7 +839,9 @@ def test_slack_marks_what_is_critical_names_the_job_and_says_since_when_and_what
 
 def test_a_line_takes_two_lines_of_a_terminal_at_most() -> None:
     subject = {"task": "validate -> enrich-profile", "subtask": 0, "parallelism": 2, "user_frame": "shop.Validate.map", "attempt": 3}
-    said = "User code in validate -> enrich-profile (1/2) fails on the same record after each restart, in shop.Validate.map (Validate.java:10)."
+    said = (
+        "User code in validate -> enrich-profile (1/2) fails on the same record after each restart, in shop.Validate.map (Validate.java)."
+    )
     long = message(replace(BROKER, subject=subject, headline=said), bundle="incidents/watch-20261128T153147Z-RST203.tar.gz")
     first, second, _ = alerts.line(long).split("\n")
     assert len(first) <= 160

@@ -90,7 +90,8 @@ def _remembered(state: State, sighting: Sighting, look: Side) -> Item | None:
 
 
 def _note(item: Item, sighting: Sighting, look: Side, *, at: str, policy: Policy, remarks: list[str]) -> None:
-    about = f"{item.document['code']} ({item.labels.get('job') or 'no job named'})"
+    job = item.labels.get("job")
+    about = f"{item.document['code']}{f' ({job})' if job else ''}"
     if sighting.state == "unseen":
         if item.is_open and item.unseen is None:
             remarks.append(f"{about} stays open, unseen in this look: {not_read(look) or sighting.because}")

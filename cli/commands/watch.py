@@ -149,7 +149,8 @@ def watch(
     tried again, later each time; its messages wait in --state, 200 at most, and it is reported how many were dropped.
 
     Permissions: those of triage; to write --state, --save-dir and the metrics. It connects to nothing but the addresses given, and changes
-    nothing there. Ctrl-C and SIGTERM end it (130, 143). With --once: exit code 1 where a finding at or above --fail-on is open.
+    nothing there. Ctrl-C and SIGTERM end it (130, 143). With --once: exit code 1 where a finding at or above --fail-on is open,
+    else 3 where a source that was named could not be read.
     """
     environment: Environment = context.obj or Environment.real()
     environment.verbosity = int(verbose) - int(quiet)

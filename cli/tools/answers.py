@@ -16,6 +16,7 @@ from datetime import datetime
 from typing import Any
 
 from analyzers import runbooks
+from analyzers.report.durations import counted
 from analyzers.report.finding import Finding, Quote
 from analyzers.report.identity import identity
 from analyzers.report.report import Report, Verdict
@@ -276,7 +277,7 @@ def _quoted(report: Report, main: Verdict | Finding | None, bounds: _Bounds) -> 
     quoted["looked_at"] = bounds.of(report.looked_at)
     quoted["not_seen"] = [bounds.of(words) for words in bounds.some(report.unseen)]
     quoted["not_checked"] = [
-        f"{len(codes)} rules ({', '.join(codes[:3])}{', …' * (len(codes) > 3)}): {bounds.of(why)}"
+        f"{counted(len(codes), 'rule')} ({', '.join(codes[:3])}{', …' * (len(codes) > 3)}): {bounds.of(why)}"
         for why, codes in bounds.some(_not_checked(report))
     ]
     troubled = [source for source in report.sources if source.state != "ok"]
