@@ -421,6 +421,27 @@ def test_a_delivery_that_comes_back_after_the_end_writes_no_state(tmp_path: Path
     assert slow.got[0] == slow.got[1], "at least once, and to be recognized"
 
 
+def test_a_watch_that_is_stopped_within_a_look_has_not_looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A delivery that comes back meanwhile writes no state in which a change is said to be sent, and its message is not there."""
+    state, slow, taker = tmp_path / "s.json", Slow(), Taker()
+    both = look(BROKER, LOOP)
+    watch, clock, _ = watch_of([ILL, ILL, both, both], [slow], state)
+    watch.sleep = clock.sleep
+
+    def stopped(done: Any, look: Any, at: float) -> None:
+        if any(each.finding["code"] == "RST101" for each in done.messages):
+            assert slow.began.wait(30)
+            slow.over.set()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch, "_save_bundle", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        watch.run()
+    assert len(slow.got) == 1
+    watch_of([both], [slow, taker], state, clock)[0].once()
+    assert "opened RST101" in taker.changes
+
+
 def test_what_is_dropped_while_it_is_on_its_way_is_counted_once() -> None:
     state = State()
     outbox.put(state, ["hook"], messages(MOST_WAITING))

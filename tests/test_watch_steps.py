@@ -379,15 +379,19 @@ class Seeing:
     def __init__(self) -> None:
         self.state, self.now, self.lines = State(drawn="d"), 1000.0, datetime(2026, 11, 21, 9, 30, tzinfo=timezone.utc)
         self.messages: list[Message] = []
+        self.count = 100
 
     def __call__(self, *kinds: str, blind: str | None = None) -> list[str]:
-        """``grows``: with new lines; ``still``: without; ``none``: no log could be read."""
+        """``grows``: with new lines; ``behind``: new ones, older than the newest; ``still``: without; ``none``: no log was read."""
         before = len(self.messages)
         for kind in kinds:
             self.now += MINUTE
             self.lines += timedelta(minutes=kind == "grows")
+            self.count += kind in ("grows", "behind")
             newest = None if kind == "none" else self.lines
-            self.messages += sight(self.state, blind, newest, now=self.now, at=f"{self.lines:%Y-%m-%dT%H:%M:%S}.000Z", policy=Policy())
+            self.messages += sight(
+                self.state, blind, newest, self.count, now=self.now, at=f"{self.lines:%Y-%m-%dT%H:%M:%S}.000Z", policy=Policy()
+            )
             self.state = restored(json.loads(json.dumps(saved(self.state, self.now))), self.now, 0.0)
         return [each.change for each in self.messages[before:]]
 
@@ -403,6 +407,10 @@ def test_logs_that_grew_and_are_silent_for_a_quarter_of_an_hour_are_one_message(
     assert seeing.messages[0].key == seeing.messages[1].key
     assert seeing(*["grows"] * 60) == []
     assert seeing.state.sight == []
+
+
+def test_a_log_whose_clock_is_behind_another_ones_is_no_silence() -> None:
+    assert Seeing()(*["grows"] * 4, *["behind"] * 100) == []
 
 
 def test_a_recording_and_a_log_that_is_seldom_written_are_not_stale() -> None:

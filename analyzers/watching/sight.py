@@ -20,12 +20,12 @@ _GAPS = 4.0
 """Times the longest silence so far: a job that is well may write a line an hour."""
 
 
-def sight(state: State, blind: str | None, newest: datetime | None, *, now: float, at: str, policy: Policy) -> list[Message]:
-    """What is to be said of a look that did not see all because of `blind` (a clause; None: it did), and whose newest line is `newest`
-    (None: not known). `now` and `at` are those of `step`."""
+def sight(state: State, blind: str | None, newest: datetime | None, lines: int, *, now: float, at: str, policy: Policy) -> list[Message]:
+    """What is to be said of a look that did not see all because of `blind` (a clause; None: it did), and whose logs have so many `lines`,
+    the newest of them at `newest` (None: not known). `now` and `at` are those of `step`."""
     found = [_changed(state, BLIND, _blind(blind) if blind else None, policy.opens_after, now=now, at=at, policy=policy)]
     if newest is not None:
-        silence = _silence(state, newest, now, policy)
+        silence = _silence(state, newest, lines, now, policy)
         found.append(_changed(state, STALE, _stale(silence, newest) if silence else None, 1, now=now, at=at, policy=policy))
     return [message for message in found if message is not None]
 
@@ -55,22 +55,23 @@ def _changed(
     return said(state, item, change if change == "healed" else kind, now=now, at=at)
 
 
-def _silence(state: State, newest: datetime, now: float, policy: Policy) -> float | None:
-    """For how many seconds there is no new line, where that is too long; by the clock of `now`, as zones of logs may be wrong."""
-    lines = state.lines
-    known = None if lines.newest is None else datetime.fromisoformat(lines.newest)
-    if known is None or lines.grew_at is None or lines.looked_at is None or newest > known:
-        if known is not None and lines.grew_at is not None and lines.looked_at is not None:
-            lines.growths += 1
-            if not any(each.is_open and each.document["id"] == f"{CODE}-{STALE}" for each in state.sight):
-                lines.longest_gap = max(lines.longest_gap, lines.looked_at - lines.grew_at)
-        lines.newest, lines.grew_at, lines.still = newest.isoformat(), now, 0
+def _silence(state: State, newest: datetime, count: int, now: float, policy: Policy) -> float | None:
+    """For how many seconds there is no new line, where that is too long. By the clock of `now`, and by the number of lines, too: zones of
+    logs may be wrong."""
+    known = state.lines
+    if known.newest is None or known.grew_at is None or known.looked_at is None:
+        known.grew_at = now
+    elif newest > datetime.fromisoformat(known.newest) or count > known.count:
+        known.growths += 1
+        if not any(each.is_open and each.document["id"] == f"{CODE}-{STALE}" for each in state.sight):
+            known.longest_gap = max(known.longest_gap, known.looked_at - known.grew_at)
+        known.grew_at, known.still = now, 0
     else:
-        lines.still += 1
-    lines.looked_at = now
-    silence = now - lines.grew_at
-    enough = lines.growths >= _ENOUGH_GROWTHS and lines.still >= policy.opens_after
-    return silence if enough and silence >= max(STALE_SECONDS, _GAPS * lines.longest_gap) else None
+        known.still += 1
+    known.newest, known.count, known.looked_at = newest.isoformat(), count, now
+    silence = now - known.grew_at
+    enough = known.growths >= _ENOUGH_GROWTHS and known.still >= policy.opens_after
+    return silence if enough and silence >= max(STALE_SECONDS, _GAPS * known.longest_gap) else None
 
 
 def _blind(why: str) -> dict[str, Any]:

@@ -94,10 +94,11 @@ class Receiver:
 
 @dataclass
 class Lines:
-    """The newest line of the logs (ISO-8601), in how many looks it was newer than before, and in how many in a row it is not; when that
-    was last so, and the last look (seconds of `now`), and the longest silence between two such looks, in seconds."""
+    """The newest line of the logs (ISO-8601) and the number of lines, in how many looks there were new ones, and in how many in a row there
+    are none; when there was one last, and the last look (seconds of `now`), and the longest silence between two such looks, in seconds."""
 
     newest: str | None = None
+    count: int = 0
     growths: int = 0
     still: int = 0
     grew_at: float | None = None
@@ -186,7 +187,7 @@ def _lines(said: Mapping[str, Any], now: float, away: float) -> Lines:
     lines = Lines(**_only(Lines, said))
     if lines.newest is not None and datetime.fromisoformat(_text(lines.newest)).tzinfo is None:
         raise ValueError(lines.newest)
-    _number(lines.growths), _number(lines.still), _seconds(lines.longest_gap)
+    _number(lines.count), _number(lines.growths), _number(lines.still), _seconds(lines.longest_gap)
     lines.grew_at, lines.looked_at = _since(lines.grew_at, now, away), _since(lines.looked_at, now, away)
     return lines
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from functools import partial
@@ -92,6 +92,7 @@ class Watch:
     last: openmetrics.LastLook | None = None
     _engine: Engine | None = None
     _trouble: dict[str, str] = field(default_factory=dict)
+    _torn: bool = False
     _unread: set[str] = field(default_factory=set)
     """Names of the sources that were reported as not read, until all are."""
 
@@ -181,11 +182,14 @@ class Watch:
         self.failures = 0
         code = exit_code(look.report, "never")
         not_all, newest = _not_all(look.side), _newest(look.side)
+        lines = sum(row.get("lines") or 0 for row in look.side.tables.get("log_files", ()))
         now, at_ = self.clock(), _iso(at)
-        with self._lock:
+        with self._whole():
             done = step(self.state, look.side, now=now, at=at_, policy=self.watched.policy)
             self._save_bundle(done, look, at)
-            done.messages += sight(self.state, not_all if look.side.unread else None, newest, now=now, at=at_, policy=self.watched.policy)
+            done.messages += sight(
+                self.state, not_all if look.side.unread else None, newest, lines, now=now, at=at_, policy=self.watched.policy
+            )
             outbox.put(self.state, [each.key for each in self.recipients], done.messages)
             self._save_state()  # whoever is stopped before this has not looked
         for words in done.remarks:
@@ -203,12 +207,20 @@ class Watch:
             return ExitCode.FINDINGS
         return code
 
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """What a look changes is all in the state file, or nothing of it: stopped within, no thread writes any more."""
+        with self._lock:
+            self._torn = True
+            yield
+            self._torn = False
+
     def _unseen(self, why: str, at: float, began: float) -> int:
         self.failures += 1
         self.last = openmetrics.LastLook(at, self.clock() - began, complete=False)
-        with self._lock:
+        with self._whole():
             clause = why.partition(". ")[0].rstrip(".")
-            messages = sight(self.state, clause, None, now=self.clock(), at=_iso(at), policy=self.watched.policy)
+            messages = sight(self.state, clause, None, 0, now=self.clock(), at=_iso(at), policy=self.watched.policy)
             outbox.put(self.state, [each.key for each in self.recipients], messages)
             self._save_state()
         self._say_once("look", f"could not look: {why}")
@@ -351,8 +363,8 @@ class Watch:
                 raise
             failed = Undelivered(f"this is a defect in diag: {type(error).__name__}")
         with self._lock:
-            if self._couriers.ended and to.apart:
-                return False  # the state file may be another watch's by now
+            if to.apart and (self._couriers.ended or self._torn):
+                return False  # the state file may be another watch's by now, or would have half a look
             return self._noted(to, waits, messages, delivery.dropped, failed)
 
     def _noted(self, to: Recipient, waits: Receiver, messages: Sequence[Message], dropped: int, failed: Undelivered | None) -> bool:
