@@ -282,6 +282,15 @@ def test_a_look_that_fails_changes_nothing_and_is_said_once() -> None:
     assert max(clock.slept) == 480, "the fourth failure in a row waits eight times as long"
 
 
+def test_the_newest_line_grows_old_while_looks_fail(tmp_path: Path) -> None:
+    fails, path = CannotLook("there is no log in logs."), tmp_path / "diag.prom"
+    newest = datetime.fromtimestamp(_WALL, timezone.utc)
+    side = replace(WELL, evidence={"log_files": [{"file": "jm.log", "role": "jobmanager", "lines": 7, "last_at": newest}]})
+    watch, _, _ = watch_of([side, fails], [Taker()], metrics=path)
+    watch.run(most_looks=2)
+    assert "diag_watch_newest_line_age_seconds 60\n" in path.read_text()
+
+
 def test_a_defect_ends_the_first_look_and_no_later_one() -> None:
     watch, _, _ = watch_of([ValueError("oops")], [Taker()])
     with pytest.raises(ValueError, match="oops"):

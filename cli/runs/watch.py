@@ -197,8 +197,7 @@ class Watch:
         for screen in self.recipients:
             if isinstance(screen, Screen) and screen.form == "terminal":
                 screen.cards.update(self._cards(done.messages, look.report))
-        age = None if newest is None else at - newest.timestamp()
-        self.last = openmetrics.LastLook(at, self.clock() - began, not_all is None, age)
+        self.last = openmetrics.LastLook(at, self.clock() - began, not_all is None, self._age(at))
         self._say_what_was_not_seen(look.side, not_all)
         self._say_where_it_stands(look, at, first=first)
         fail_on = self.watched.options.fail_on
@@ -217,7 +216,7 @@ class Watch:
 
     def _unseen(self, why: str, at: float, began: float) -> int:
         self.failures += 1
-        self.last = openmetrics.LastLook(at, self.clock() - began, complete=False)
+        self.last = openmetrics.LastLook(at, self.clock() - began, False, self._age(at))
         with self._whole():
             clause = why.partition(". ")[0].rstrip(".")
             messages = sight(self.state, clause, None, 0, now=self.clock(), at=_iso(at), policy=self.watched.policy)
@@ -238,6 +237,11 @@ class Watch:
             self._unread |= names
             again = self._patient.next_try()
             self._say_once("look", f"look incomplete: {not_all}{'' if again is None else f'; next try in {again:.0f} s'}")
+
+    def _age(self, at: float) -> float | None:
+        """How old the newest line is that a look has seen, in seconds; a look that sees none makes it no younger."""
+        newest = self.state.lines.newest
+        return None if newest is None else at - datetime.fromisoformat(newest).timestamp()
 
     def _say_once(self, of: str, words: str) -> None:
         """A trouble of one kind, until it is over or another."""
