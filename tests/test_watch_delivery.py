@@ -684,6 +684,19 @@ def test_an_alert_ends_with_the_look_that_closes_the_finding_and_not_with_the_me
     assert len({json.dumps(alert["labels"], sort_keys=True) for (alert,) in hook.bodies}) == 1
 
 
+def test_an_alert_is_as_severe_as_the_finding_is_now_and_not_as_it_was_said_to_be(tmp_path: Path) -> None:
+    low, high = look(finding(subject={"broker": 5}, severity=Severity.WARNING)), look(finding(subject={"broker": 5}))
+    with Hook(200) as hook:
+        to = Webhook(hook.url.replace(f"/services/{SECRET}", ""), "alertmanager", 60.0)
+        watch, clock, _ = watch_of([low, low, high, high, high, WELL, WELL, WELL], [to], tmp_path / "s.json")
+        begun = clock.wall_now
+        watch.run(most_looks=8)
+    states = [{each["labels"]["severity"]: moment(each["endsAt"]).timestamp() - begun for each in body} for body in hook.bodies]
+    assert states[:2] == [{"warning": 360}, {"warning": 420}]
+    assert states[2:4] == [{"critical": 480, "warning": 180}, {"critical": 540, "warning": 180}], "two looks, as for any change"
+    assert states[-1] == {"critical": 420, "warning": 180}
+
+
 def moment(text: str) -> datetime:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", text)
     return datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(timezone.utc)

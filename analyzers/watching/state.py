@@ -48,6 +48,9 @@ class Item:
     """The look that showed it again, where no message has said yet that it was gone."""
     lapses: int = 0
     """How often that happened since the last message."""
+    graver: str | None = None
+    """Its severity by now, where that is above the one of the last message, and the look that showed that."""
+    graver_at: str | None = None
     quiet_since: float | None = None
     unseen: str | None = None
     """Why the last look could not see whether it is there, a clause."""
@@ -206,6 +209,8 @@ def _item(said: Any, now: float, away: float) -> Item:
             _text(name), _text(value)
     for number in (item.seen, item.absent, item.worse, item.lapses):
         _number(number)
+    if item.graver is not None:
+        Severity(item.graver), _text(item.graver_at)
     for flag in (item.is_open, item.said):
         if not isinstance(flag, bool):
             raise TypeError(flag)

@@ -103,9 +103,19 @@ def _note(item: Item, sighting: Sighting, look: Side, *, at: str, policy: Policy
         return
     assert sighting.document is not None
     item.worse = item.worse + 1 if sighting.worse and item.said else 0
+    _note_severity(item, Severity(sighting.document["severity"]), at, policy)
     if not item.said:  # what was said is compared with, or a drop that comes back would be no change
         _renew(item, sighting.document, look)
     present(item, at, policy.opens_after)
+
+
+def _note_severity(item: Item, severity: Severity, at: str, policy: Policy) -> None:
+    """A message may have to wait; who is sent the state gets it now."""
+    if item.worse >= policy.opens_after and severity.rank > item.severity.rank:
+        if item.graver != severity.value:
+            item.graver, item.graver_at = severity.value, at
+    elif not item.worse:
+        item.graver = item.graver_at = None
 
 
 def absent(item: Item, at: str, heals_after: int) -> None:
@@ -148,6 +158,7 @@ def said(state: State, item: Item, change: str, *, now: float, at: str, was: str
     state.number += 1
     item.said, item.quiet_since = change != "healed", now
     lapses, item.lapses = item.lapses, 0
+    item.graver = item.graver_at = None
     return Message(
         f"{state.drawn}-{state.number}",
         change,

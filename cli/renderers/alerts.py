@@ -251,6 +251,9 @@ def alertmanager(messages: Sequence[Message], items: Iterable[Item], *, at: str,
             more = {"bundle": item.bundle} if item.bundle else {}
             since = item.reopened_at or item.opened_at or at
             ends = until if item.is_open else item.closed_at or at
+            if item.graver is not None and item.graver_at is not None:
+                add(_labels(item.labels, item.graver), item.document, item.graver_at, ends, more)
+                ends = item.graver_at
             add(_labels(item.labels, item.severity.value), item.document, since, ends, more)
     return list(alerts.values())
 
