@@ -18,6 +18,8 @@ from analyzers.logs.signatures.signature import Signature
 from analyzers.readers import log_scan
 from analyzers.readers.log_scan import LogOptions, Plan, Tables, plan, scan
 from analyzers.readers.sources import discover, series_key
+from cli.runs.evidence import scanned
+from cli.shell.exits import CannotLook
 
 SIGNATURES = (Signature("marker", ("MARKER",), "", "", keep=(10**6, 0)),)
 LINE = "2024-03-01 09:00:{:02d},000 INFO  a.b.C [] - MARKER {}\n"
@@ -54,6 +56,16 @@ def test_what_stands_beside_logs_is_passed_over_and_counted(tmp_path: Path) -> N
     assert states(tables) == [("events.json", "ok", None), ("jobmanager.log", "ok", None)]
     assert len(tables["log_events"]) == 6
     assert planned.passed_over == 8
+
+
+def test_files_that_are_empty_are_not_called_something_else(tmp_path: Path) -> None:
+    for name in ("jobmanager.log", "taskmanager.log"):
+        (tmp_path / name).write_bytes(b"")
+    (tmp_path / "core").write_bytes(bytes(range(256)) * 100)
+    made = plan([str(tmp_path)], LogOptions())
+    assert (made.passed_over, made.empty) == (3, 2)
+    with pytest.raises(CannotLook, match=r"\(3 files passed over: 2 empty, 1 no log\)"):
+        scanned([str(tmp_path)], LogOptions(), None, lambda said: None)
 
 
 def test_a_bundle_beside_its_logs_does_not_count_them_twice(tmp_path: Path) -> None:

@@ -114,6 +114,7 @@ def test_a_real_client_asks_and_pages(host: dict[str, str]) -> None:
         async with stdio_client(server) as (incoming, outgoing), ClientSession(incoming, outgoing) as session:
             hello = await session.initialize()
             assert "never an instruction" in (hello.instructions or "")
+            assert f"May be opened: {INCIDENTS}. May be asked: no address. Answers are not redacted." in (hello.instructions or "")
             offered = (await session.list_tools()).tools
             assert [(tool.name, tool.description, tool.input_schema) for tool in offered] == [
                 (tool.name, tool.description, tool.schema) for tool in TOOLS
@@ -161,6 +162,16 @@ def test_what_no_client_should_send(line: Line) -> None:
     line.process.stdin.close()
     line.process.stdin = None
     assert line.ended()[:2] == (0, b"")
+
+
+@needs_package
+def test_pages_wait_for_no_look(line: Line) -> None:
+    """A look that runs, or that was cancelled and goes on to its next step, holds up neither `explain` nor `evidence`."""
+    for number, tool, arguments in ((2, "triage", {"paths": [ILL]}), (3, "explain", {"code": "RST203"}), (4, "evidence", {"report": "r9"})):
+        line.send({"id": number, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
+    assert line.process.stdout is not None
+    order = [json.loads(line.process.stdout.readline())["id"] for _ in range(3)]
+    assert order[2] == 2, "the triage has to start Spark first"
 
 
 @needs_package

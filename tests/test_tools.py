@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +14,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzers.report.finding import NotChecked, Quote
+from analyzers.bundle.hiding import Hiding
+from analyzers.report.finding import NotChecked, Quote, Severity
 from analyzers.report.report import Report, Source, Verdict
 from analyzers.report.without_secrets import without_secrets
 from cli.collectors.kafka_reach import allow_only
 from cli.engine.spark import Engine
 from cli.options.shared import RunOptions
 from cli.renderers.json import render
+from cli.renderers.wording import iso
 from cli.runs.triage import run
 from cli.shell.exits import UsageError
 from cli.tools.answers import MOST_BYTES
 from cli.tools.answers import answer as answer_of
-from cli.tools.calls import Calls, Cancelled
+from cli.tools.calls import Calls, Cancelled, words_of
 from cli.tools.offered import TOOLS, checked
 from cli.tools.permitted import Permitted, allow
 from cli.tools.shelf import Held, Shelf, page_starts
 from tests.kafka_servers import FakeBroker, serving
+from tests.report_samples import finding, minutes, report
 
 ROOT = Path(__file__).resolve().parent.parent
 INCIDENTS = ROOT / "fixtures" / "incidents"
@@ -124,10 +129,46 @@ def test_a_redacted_answer_is_that_of_the_option(engine: Engine, tmp_path: Path)
     options = {"hide": True, "redaction_key": key}
     calls = calls_on(engine, INCIDENTS, **options)
     answer = ask(calls, "triage", paths=[str(ILL)])
-    whole = render(without_secrets(run([str(ILL)], RunOptions(**options), version="0.0.1", engine=engine)))
+    named = words_of({"paths": [str(ILL)]})
+    whole = render(without_secrets(run([str(ILL)], RunOptions(**options, named=named), version="0.0.1", engine=engine)))
     assert pages(calls, answer["report"]) == whole
     assert "orders-totals" not in json.dumps(answer)
     assert answer["verdict"]["code"] == "BRK101"
+
+
+def test_names_that_the_caller_gave_stay_clear(engine: Engine, tmp_path: Path) -> None:
+    logs = tmp_path / "prod-eu-7" / "acme-billing"
+    shutil.copytree(ILL, logs)
+    key = tmp_path / "key"
+    key.write_bytes(b"0123456789abcdef")
+    calls = calls_on(engine, tmp_path, hide=True, redaction_key=key)
+    answer = ask(calls, "triage", paths=[str(logs)])
+    assert answer["quoted"]["words"][0]["file"].startswith(f"{logs}/")
+    assert "orders-totals" not in json.dumps(answer)
+    above = ask(calls, "triage", paths=[str(tmp_path)])
+    assert "acme-billing" not in json.dumps(above), "no argument has it"
+    refused = ask(calls, "triage", paths=[str(logs)], since="2099-01-01")
+    assert refused["quoted"]["hint"] == "Name another --since or --until (times without a zone are UTC)."
+    assert words_of({"bootstrap_servers": ["kafka-7.acme:9092"], "samples": 3}) >= {"kafka-7.acme:9092", "kafka-7.acme", "9092"}
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Name another --since or --until (times without a zone are UTC).",
+        "'+25' is no time zone: give an IANA name (Europe/Berlin) or an offset (+02:00)",
+    ],
+)
+def test_sentences_of_diag_are_not_redacted(sentence: str) -> None:
+    assert Hiding(b"0123456789abcdef").texts([sentence]) == [sentence]
+
+
+def test_what_is_refused_names_what_is_allowed(engine: Engine, tmp_path: Path) -> None:
+    allow([tmp_path], ["kafka-1:9092"])
+    calls = Calls(Permitted(None, (str(tmp_path),), ("kafka-1:9092",)), RunOptions(), "0.0.1", engine=engine)
+    assert f"may be opened ({tmp_path})" in ask(calls, "triage", paths=["/etc/passwd"])["quoted"]["hint"]
+    assert "may be connected to (kafka-1:9092)" in ask(calls, "lag_report", bootstrap_servers=["other:9092"])["quoted"]["hint"]
+    assert Permitted().connected == "no address"
 
 
 @pytest.mark.parametrize("name", LARGEST)
@@ -160,6 +201,25 @@ def test_letters_of_many_bytes_fit_too() -> None:
         assert answer["verdict"]["code"] == "RST001"
         assert answer["quoted"]["headline"].startswith(letters)
         assert answer["cut"]
+
+
+def test_what_is_over_is_said_as_past_with_its_begin_and_end_and_no_repair() -> None:
+    past = finding(
+        severity=Severity.WARNING, passed=True, since=minutes(0), until=minutes(9), says="A broker was gone. It has passed: 8 checkpoints.",
+        headline="A broker is gone", steps=("Start the broker.",),
+    )  # fmt: skip
+    made = report(findings=[past, finding("RST101", Severity.INFO)], verdicts=[])
+    answer = json.loads(answer_of(made, Held("r1", b"{}"), 0))
+    assert (answer["outcome"], answer["finding"]["over"]) == ("passed", True)
+    assert (answer["finding"]["since"], answer["finding"]["until"]) == (iso(minutes(0)), iso(minutes(9)))
+    quoted = answer["quoted"]
+    assert quoted["headline"] == "Over, it was: A broker is gone"
+    assert quoted["says"].endswith("It has passed: 8 checkpoints.")
+    assert "nothing is to be done for now" in quoted["now"]
+    assert "steps" not in quoted
+    assert quoted["steps_if_it_comes_back"] == ["Start the broker."]
+    still = json.loads(answer_of(replace(made, findings=[past, finding("RST101", Severity.WARNING)]), Held("r1", b"{}"), 0))
+    assert (still["outcome"], still["finding"]["code"]) == ("findings-without-verdict", "RST101")
 
 
 def test_nothing_found_says_what_was_not_looked_at(engine: Engine) -> None:

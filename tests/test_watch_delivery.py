@@ -19,8 +19,10 @@ import jsonschema
 import pytest
 
 from analyzers.report.finding import Finding, Severity
+from analyzers.report.report import Source
 from analyzers.tables.evidence import Evidence
-from analyzers.watching.state import Message, State
+from analyzers.watching import outbox
+from analyzers.watching.state import MOST_WAITING, Message, State
 from analyzers.watching.steps import Policy
 from cli.collectors.collector import Collector
 from cli.options.shared import RunOptions, code_filters
@@ -35,7 +37,7 @@ from cli.runs.watch_state import StateFile
 from cli.shell.exits import CannotLook, UsageError
 from tests.command_line import diag, environment
 from tests.report_samples import finding, report
-from tests.test_watch_steps import BROKER, ILL, LOOP, UNREAD, WELL, Side, look
+from tests.test_watch_steps import BROKER, ILL, LOOP, UNREAD, WELL, Side, look, messages
 
 SECRET = "T0AB/B0CD/xyzzyTOKEN"
 _WALL = 1_795_867_387.0
@@ -62,7 +64,9 @@ class Clock:
 class Taker:
     """A receiver that writes down what it gets; `refuses` so many deliveries."""
 
-    name, beats = "the taker", False
+    name, beats, apart = "the taker", False, False
+
+    def stop(self) -> None: ...
 
     def __init__(self, key: str = "taker", refuses: int = 0) -> None:
         self.key, self.refuses = key, refuses
@@ -86,14 +90,14 @@ def seen(side: Side) -> Look:
 
 
 def watch_of(
-    sides: list[Side | Exception], to: list[Receiver], state: Path | None = None, clock: Clock | None = None, **more: Any
+    sides: list[Side | BaseException], to: list[Receiver], state: Path | None = None, clock: Clock | None = None, **more: Any
 ) -> tuple[Watch, Clock, Any]:
     clock = clock or Clock()
     left = iter(sides)
 
     def looking() -> Look:
         each = next(left)
-        if isinstance(each, Exception):
+        if isinstance(each, BaseException):
             raise each
         return seen(each)
 
@@ -104,6 +108,7 @@ def watch_of(
         watched, to, file, streams, "0.1.0", lambda: pytest.fail("no engine is needed"), clock, clock.wall, clock.sleep, lambda: 1.0
     )
     made.look = looking
+    made.sleep = lambda seconds: (made._couriers.settle(), clock.sleep(seconds))[1]  # the clock moves when all have been delivered to
     return made, clock, streams
 
 
@@ -222,8 +227,15 @@ def test_one_state_file_is_for_one_watch(tmp_path: Path) -> None:
     watch_of([], [], tmp_path / "s.json")
 
 
-@pytest.mark.parametrize("place", ["missing/s.json", "."])
+def test_the_directory_of_the_state_file_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    state = tmp_path / "state" / "diag" / "orders.json"
+    watch_of([ILL], [Taker()], state)[0].once()
+    assert stat.S_IMODE(state.parent.stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("place", ["file/s.json", "file/more/s.json", "."])
 def test_a_state_file_that_cannot_be_had_is_a_sentence(tmp_path: Path, place: str) -> None:
+    (tmp_path / "file").write_text("no directory")
     with pytest.raises(CannotLook, match="--state"):
         StateFile(tmp_path / place, Clock(), Clock().wall)
 
@@ -234,7 +246,7 @@ def test_a_disk_that_is_full_costs_no_message(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(os, "fsync", lambda descriptor: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     watch.run(most_looks=3)
     assert taker.changes == ["opened BRK101"]
-    assert said(streams).count("No space left on device") == 1
+    assert said(streams).count("No space left on device. Free some space or name another file") == 1
 
 
 def test_receivers_that_are_named_no_more_are_counted(tmp_path: Path) -> None:
@@ -264,9 +276,19 @@ def test_a_look_that_fails_changes_nothing_and_is_said_once() -> None:
     fails = CannotLook("there is no log in logs.", "Name the directory.")
     watch, clock, streams = watch_of([ILL, ILL, fails, fails, fails, fails, WELL, WELL, ILL], [taker])
     watch.run(most_looks=9)
-    assert taker.changes == ["opened BRK101"]
-    assert said(streams).count("could not look: there is no log in logs.") == 1
+    assert taker.changes == ["opened BRK101", "blind WATCH"]
+    assert said(streams).count("could not look: there is no log in logs. Name the directory.") == 1
+    assert said(streams).count("looks see all again") == 1
     assert max(clock.slept) == 480, "the fourth failure in a row waits eight times as long"
+
+
+def test_the_newest_line_grows_old_while_looks_fail(tmp_path: Path) -> None:
+    fails, path = CannotLook("there is no log in logs."), tmp_path / "diag.prom"
+    newest = datetime.fromtimestamp(_WALL, timezone.utc)
+    side = replace(WELL, evidence={"log_files": [{"file": "jm.log", "role": "jobmanager", "lines": 7, "last_at": newest}]})
+    watch, _, _ = watch_of([side, fails], [Taker()], metrics=path)
+    watch.run(most_looks=2)
+    assert "diag_watch_newest_line_age_seconds 60\n" in path.read_text()
 
 
 def test_a_defect_ends_the_first_look_and_no_later_one() -> None:
@@ -313,13 +335,130 @@ def test_a_source_that_does_not_answer_is_left_alone_for_longer_each_time() -> N
             look_at_it()
         clock.now += 60
     assert asked == [0, 60, 180, 420, 900, 1500]
-    with pytest.raises(CannotLook, match=r"It is asked again in 480 s\."):
+    assert patient.next_try() == 480
+    with pytest.raises(CannotLook, match="refused the connection"):
         look_at_it()
     failing = False
     clock.now += 600
     for _ in range(3):
         look_at_it()
     assert len(asked) == 9, "in each look again"
+    assert patient.next_try() is None
+
+
+def test_a_source_that_is_away_is_one_line_when_it_begins_and_one_when_it_is_back() -> None:
+    why = "the bootstrap server cannot be asked: kafka:9092 refused (Connection refused). `diag broker-health` with the same options."
+
+    def away(*names: str) -> Side:
+        return look(sources=[Source(name, "kafka", "failed", why) for name in names])
+
+    groups, both = away("groups of kafka:9092"), away("groups of kafka:9092", "topics")
+    taker = Taker()
+    watch, _, streams = watch_of([WELL, both, groups, both, groups, groups, both, WELL, WELL, both], [taker])
+    watch.run(most_looks=10)
+    lines = [line for line in said(streams).splitlines() if "look incomplete" in line or "see all" in line]
+    assert lines == [
+        "diag: look incomplete: kafka:9092 refused the connection (and 1 more)",
+        "diag: looks see all again",
+        "diag: look incomplete: kafka:9092 refused the connection (and 1 more)",
+    ]
+    assert taker.changes == ["blind WATCH"]
+
+
+# ---- receivers that take their time -----------------------------------------------------------------------------------------------
+
+
+class Slow(Taker):
+    """Takes nothing before it is `over`."""
+
+    name, apart = "the slow one", True
+
+    def __init__(self) -> None:
+        super().__init__("slow")
+        self.began, self.over = threading.Event(), threading.Event()
+
+    def deliver(self, delivery: Delivery) -> None:
+        self.began.set()
+        assert self.over.wait(30)
+        super().deliver(delivery)
+
+
+def test_a_slow_receiver_holds_up_no_look_no_metrics_and_no_other_receiver(tmp_path: Path) -> None:
+    state, metrics, slow, taker = tmp_path / "s.json", tmp_path / "diag.prom", Slow(), Taker()
+    both = look(BROKER, LOOP)
+    sides = iter([ILL, ILL, both, both, both])
+    watch, clock, _ = watch_of([], [slow, taker], state, metrics=metrics)
+    looks = 0
+
+    def looking() -> Look:
+        nonlocal looks
+        looks += 1
+        if looks == 5:
+            assert slow.began.wait(30)
+            assert slow.got == []
+            assert taker.changes == ["opened BRK101", "opened RST101"]
+            assert "diag_watch_looks 4" in metrics.read_text()
+            waiting = json.loads(state.read_text())["receivers"]["slow"]["waiting"]
+            assert [each["finding"]["code"] for each in waiting] == ["BRK101", "RST101"], (
+                "not delivered, and so not lost where it is killed"
+            )
+            slow.over.set()
+        return seen(next(sides))
+
+    watch.look, watch.sleep = looking, clock.sleep
+    watch.run(most_looks=5)
+    assert slow.got == taker.got, "in the same order"
+    assert json.loads(state.read_text())["receivers"]["slow"]["waiting"] == []
+
+
+def test_a_delivery_that_comes_back_after_the_end_writes_no_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.runs.watch_couriers._END_SECONDS", 0.0)
+    state, slow = tmp_path / "s.json", Slow()
+    watch, clock, _ = watch_of([ILL, ILL, KeyboardInterrupt()], [slow], state)
+    watch.sleep = clock.sleep
+    with pytest.raises(KeyboardInterrupt):
+        watch.run()
+    before = state.read_bytes()
+    late = [thread for thread in threading.enumerate() if thread.name == "diag-deliver"]
+    slow.over.set()
+    for thread in late:
+        thread.join()
+    assert len(slow.got) == len(late) == 1
+    assert state.read_bytes() == before
+    again, _, _ = watch_of([ILL], [slow], state, clock)
+    again.once()
+    assert slow.got[0] == slow.got[1], "at least once, and to be recognized"
+
+
+def test_a_watch_that_is_stopped_within_a_look_has_not_looked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A delivery that comes back meanwhile writes no state in which a change is said to be sent, and its message is not there."""
+    state, slow, taker = tmp_path / "s.json", Slow(), Taker()
+    both = look(BROKER, LOOP)
+    watch, clock, _ = watch_of([ILL, ILL, both, both], [slow], state)
+    watch.sleep = clock.sleep
+
+    def stopped(done: Any, look: Any, at: float) -> None:
+        if any(each.finding["code"] == "RST101" for each in done.messages):
+            assert slow.began.wait(30)
+            slow.over.set()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(watch, "_save_bundle", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        watch.run()
+    assert len(slow.got) == 1
+    watch_of([both], [slow, taker], state, clock)[0].once()
+    assert "opened RST101" in taker.changes
+
+
+def test_what_is_dropped_while_it_is_on_its_way_is_counted_once() -> None:
+    state = State()
+    outbox.put(state, ["hook"], messages(MOST_WAITING))
+    to = state.receivers["hook"]
+    sent = outbox.due(to, 0.0)
+    outbox.put(state, ["hook"], [replace(each, id=f"n{each.id}") for each in messages(30)])
+    outbox.delivered(to, sent, 0)
+    assert (len(to.waiting), to.dropped) == (MOST_WAITING, 10), "of the 30 that had no room 20 have been delivered"
 
 
 # ---- webhooks ---------------------------------------------------------------------------------------------------------------------
@@ -485,7 +624,7 @@ def test_the_json_document() -> None:
     (one,) = body["messages"]
     assert set(one) == {
         "id", "change", "at", "finding", "code", "severity", "was_severity", "was", "job", "cause", "reason", "subject", "since",
-        "opened_at", "headline", "says", "steps", "evidence", "bundle", "still",
+        "opened_at", "headline", "says", "steps", "evidence", "bundle", "still", "closed_at", "reopened_at", "lapses",
     }  # fmt: skip
     assert (one["change"], one["code"], one["severity"], one["job"]) == ("opened", "BRK101", "critical", "orders-totals")
 
@@ -523,13 +662,39 @@ def test_alerts_begin_end_go_on_and_change_their_severity(tmp_path: Path) -> Non
     ]
     ended, begun = worse
     assert moment(begun["endsAt"]) - moment(ended["endsAt"]) >= timedelta(seconds=299)
-    (healed,) = hook.bodies[-1]
+    (healed,) = hook.bodies[-2]
     assert healed["labels"] == begun["labels"]
     assert healed["annotations"]["remark"].startswith("not seen any more")
+    assert healed["endsAt"] == hook.bodies[-1][0]["endsAt"] == hook.bodies[70][0]["endsAt"]
     for each in (each for body in hook.bodies for each in body):
         assert set(each) == {"labels", "annotations", "startsAt", "endsAt"}
         assert all(re.fullmatch(r"[a-zA-Z_]\w*", name) and value for name, value in each["labels"].items())
         assert moment(each["startsAt"]) <= moment(each["endsAt"])
+
+
+def test_an_alert_ends_with_the_look_that_closes_the_finding_and_not_with_the_message(tmp_path: Path) -> None:
+    with Hook(200) as hook:
+        to = Webhook(hook.url.replace(f"/services/{SECRET}", ""), "alertmanager", 60.0)
+        watch, clock, _ = watch_of([ILL, ILL, WELL, WELL, WELL, WELL, ILL, ILL, ILL], [to], tmp_path / "s.json")
+        begun = clock.wall_now
+        watch.run(most_looks=9)
+    ends = [moment(alert["endsAt"]).timestamp() - begun for (alert,) in hook.bodies]
+    assert ends == [360, 420, 480, 240, 240, 240, 720, 780], "looks 2 to 4 fire, 5 to 7 are over since look 5, 8 and 9 fire again"
+    assert [moment(alert["startsAt"]).timestamp() - begun for (alert,) in hook.bodies] == [60] * 6 + [420] * 2
+    assert len({json.dumps(alert["labels"], sort_keys=True) for (alert,) in hook.bodies}) == 1
+
+
+def test_an_alert_is_as_severe_as_the_finding_is_now_and_not_as_it_was_said_to_be(tmp_path: Path) -> None:
+    low, high = look(finding(subject={"broker": 5}, severity=Severity.WARNING)), look(finding(subject={"broker": 5}))
+    with Hook(200) as hook:
+        to = Webhook(hook.url.replace(f"/services/{SECRET}", ""), "alertmanager", 60.0)
+        watch, clock, _ = watch_of([low, low, high, high, high, WELL, WELL, WELL], [to], tmp_path / "s.json")
+        begun = clock.wall_now
+        watch.run(most_looks=8)
+    states = [{each["labels"]["severity"]: moment(each["endsAt"]).timestamp() - begun for each in body} for body in hook.bodies]
+    assert states[:2] == [{"warning": 360}, {"warning": 420}]
+    assert states[2:4] == [{"critical": 480, "warning": 180}, {"critical": 540, "warning": 180}], "two looks, as for any change"
+    assert states[-1] == {"critical": 420, "warning": 180}
 
 
 def moment(text: str) -> datetime:
@@ -540,7 +705,7 @@ def moment(text: str) -> datetime:
 def test_a_line_for_people_one_for_pipes_and_one_of_json() -> None:
     healed = message(change="healed", at="2026-11-21T10:40:00.000Z", still=("RST101",))
     shown = alerts.line(healed)
-    assert shown.startswith("2026-11-21 10:40:00Z healed critical BRK101  orders-totals · broker 5: ")
+    assert shown.startswith("2026-11-21 10:40:00Z healed   critical BRK101  orders-totals · broker 5: ")
     assert "not seen any more; the job still has RST101; 60 min after it opened" in shown
     assert alerts.plain(healed).count("\t") == 8
     hostile = message(replace(BROKER, says="a\x1b[31mb\tc\nd", headline=None))
@@ -565,7 +730,6 @@ def test_a_command_gets_the_json_and_no_shell_reads_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        ("/no/such/command", "it cannot be started: No such file or directory"),
         (f"{sys.executable} -c 'raise SystemExit(7)'", "it ended with 7"),
         ("sleep 60", r"it did not end within 0\.3 s and was ended"),
         ("sh -c 'sleep 60 & sleep 60'", r"it did not end within 0\.3 s and was ended"),
@@ -574,6 +738,16 @@ def test_a_command_gets_the_json_and_no_shell_reads_it(tmp_path: Path) -> None:
 def test_a_command_that_fails(words: str, why: str) -> None:
     with pytest.raises(Undelivered, match=why):
         Command(words, seconds=0.3).deliver(delivery(message()))
+
+
+def test_a_command_that_is_gone_by_now(tmp_path: Path) -> None:
+    script = tmp_path / "page-me"
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    to = Command(str(script))
+    script.unlink()
+    with pytest.raises(Undelivered, match="it cannot be started: No such file or directory"):
+        to.deliver(delivery(message()))
 
 
 def test_a_command_that_reads_nothing_has_all_the_same_been_called() -> None:
@@ -624,7 +798,11 @@ _SAMPLE = re.compile(r'([a-z_:][a-z0-9_:]*)(?:\{((?:[a-z_]+="(?:[^"\\\n]|\\[\\n"
 
 def test_metrics_keep_the_rules_of_the_format_whatever_a_job_is_called(tmp_path: Path) -> None:
     path = tmp_path / "diag.prom"
-    watch, _, _ = watch_of([ILL, ILL, UNREAD], [Taker()], tmp_path / "s.json", metrics=path)
+    begun = datetime.fromtimestamp(_WALL, timezone.utc) - timedelta(minutes=46)
+    sides = [
+        replace(side, evidence={"log_files": [{"file": "jm.log", "role": "jobmanager", "last_at": begun}]}) for side in (ILL, ILL, UNREAD)
+    ]
+    watch, _, streams = watch_of(list(sides), [Taker()], tmp_path / "s.json", metrics=path)
     watch.run(most_looks=3)
     watch.state.items[0].labels["job"] = 'a"b\\c\nd\r\ud800{}'
     text = openmetrics.render(watch.state, watch.last or pytest.fail("no look"), {})
@@ -645,6 +823,8 @@ def test_metrics_keep_the_rules_of_the_format_whatever_a_job_is_called(tmp_path:
     assert 'job="a\\"b\\\\c\\nd ?{}"' in text
     assert 'diag_watch_open_findings{severity="critical"} 1' in path.read_text()
     assert "diag_watch_last_look_complete 0" in path.read_text()
+    assert "diag_watch_newest_line_age_seconds 2880\n" in path.read_text()
+    assert "nothing open; newest line is 46 min old" in said(streams)
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
 
 
@@ -666,7 +846,9 @@ def test_metrics_keep_the_rules_of_the_format_whatever_a_job_is_called(tmp_path:
         ([".", "--webhook", f"ftp://h/{SECRET}"], "--webhook is no http or https address"),
         ([".", "--exec", "'"], "--exec: "),
         ([".", "--exec", " "], "--exec names no command"),
-        ([".", "--exec", "a", "--exec", "a"], "one receiver is named twice"),
+        ([".", "--exec", "/no/such/command x"], "--exec: /no/such/command is no command that can be started"),
+        ([".", "--repeat-after", "soon"], "--repeat-after soon is no usable time"),
+        ([".", "--exec", "true", "--exec", "true"], "one receiver is named twice"),
         (["/no/such/place"], "no such file or directory: /no/such/place"),
         ([".", "--least", "never"], "'never' is not one of 'info', 'warning', 'critical'"),
     ],
@@ -683,3 +865,30 @@ def test_outputs() -> None:
     with pytest.raises(CannotLook, match="there is no directory"):
         parsed(["openmetrics=/no/such/x.prom"])
     assert next(each.key for each in recipients(parsed([]), [], "json", ["true"], 60.0, environment())) == "stdout"
+
+
+def test_slack_marks_what_is_critical_names_the_job_and_says_since_when_and_what_is_past() -> None:
+    critical, warning = message(), message(replace(LOOP, severity=Severity.WARNING))
+    healed = message(change="healed", closed_at="2026-11-21T09:50:00.000Z", at="2026-11-21T10:40:00.000Z")
+    body = alerts.slack([critical, warning, healed], 0)
+    headers = [block["text"]["text"] for block in body["blocks"] if block["type"] == "header"]
+    assert headers == ["🔴 opened: BRK101 orders-totals", "🟡 opened: RST101 orders-totals", "🟢 healed: BRK101 orders-totals"]
+    first, _, last = [block["text"]["text"] for block in body["blocks"] if block["type"] == "section"]
+    assert re.search(r"\* \(critical, since 20\d\d-\d\d-\d\d \d\d:\d\dZ\)", first)
+    assert last.startswith("*was: The Kafka client")
+    assert "it healed at 09:50Z, 10 min after it opened; sent 50 min later" in last
+    assert body["text"].startswith("🔴 opened: orders-totals: BRK101 The Kafka client")
+
+
+def test_a_line_takes_two_lines_of_a_terminal_at_most() -> None:
+    subject = {"task": "validate -> enrich-profile", "subtask": 0, "parallelism": 2, "user_frame": "shop.Validate.map", "attempt": 3}
+    said = (
+        "User code in validate -> enrich-profile (1/2) fails on the same record after each restart, in shop.Validate.map (Validate.java)."
+    )
+    long = message(replace(BROKER, subject=subject, headline=said), bundle="incidents/watch-20261128T153147Z-RST203.tar.gz")
+    first, second, _ = alerts.line(long).split("\n")
+    assert len(first) <= 160
+    assert "orders-totals: User code in validate -> enrich-profile (1/2) fails on the same record" in first
+    assert second == "  evidence in incidents/watch-20261128T153147Z-RST203.tar.gz"
+    short = alerts.line(message(change="healed"))
+    assert "orders-totals · broker 5: was: The Kafka client" in short

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from dataclasses import replace
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -15,8 +16,11 @@ from analyzers.comparison.sides import Side
 from analyzers.report.finding import Finding, NotChecked, Severity
 from analyzers.report.report import Report, Source, Verdict
 from analyzers.watching import outbox
+from analyzers.watching.sight import sight
+from analyzers.watching.sightings import not_read
 from analyzers.watching.state import MOST_ITEMS, MOST_WAITING, Message, NotAState, Receiver, State, restored, saved
 from analyzers.watching.steps import QUIET_SECONDS, Policy, Step, step
+from cli.renderers.alerts import remark
 from cli.renderers.json import document
 from tests.report_samples import JOB, finding, report
 
@@ -50,13 +54,19 @@ class Played:
     def __init__(self, policy: Policy = Policy()) -> None:  # noqa: B008  # frozen
         self.state, self.now, self.policy = State(drawn="d"), 1000.0, policy
         self.messages: list[tuple[float, Message]] = []
+        self.looks = 0
+
+    def at(self, look: int) -> str:
+        """The time of a look of a minute apart each."""
+        return f"2026-11-21T{9 + (30 + look) // 60:02d}:{(30 + look) % 60:02d}:00.000Z"
 
     def __call__(self, *looks: Side, apart: float = MINUTE) -> list[str]:
         return [f"{message.change} {message.finding['code']}" for each in looks for message in self.one(each, apart).messages]
 
     def one(self, each: Side, apart: float = MINUTE) -> Step:
         self.now += apart
-        done = step(self.state, each, now=self.now, at="2026-11-21T09:30:00.000Z", policy=self.policy)
+        self.looks += 1
+        done = step(self.state, each, now=self.now, at=self.at(self.looks), policy=self.policy)
         self.messages += [(self.now, message) for message in done.messages]
         self.state = restored(json.loads(json.dumps(saved(self.state, self.now))), self.now, 0.0)
         return done
@@ -88,7 +98,7 @@ def test_how_many_looks_it_takes_can_be_chosen() -> None:
 @pytest.mark.parametrize(
     ("unseen", "because"),
     [
-        (UNREAD, "not all of it was read (kafka-9: refused)"),
+        (UNREAD, "BRK101 (orders-totals) stays open, unseen in this look: kafka-9: refused"),
         (look(clean=["RST101"], not_checked=[NotChecked("BRK101", "no log was given")]), "did not judge it: no log was given"),
     ],
     ids=["unread", "not judged"],
@@ -118,10 +128,42 @@ def test_of_one_finding_there_is_one_message_an_hour() -> None:
     assert played(ILL, apart=QUIET_SECONDS) == ["opened BRK101"]
 
 
-def test_what_came_and_went_within_the_hour_is_no_message() -> None:
+def test_what_healed_within_the_hour_is_said_at_its_end_with_the_true_times() -> None:
+    played = Played()
+    played(ILL, ILL, WELL, WELL, WELL)
+    opened, closed = played.at(2), played.at(5)
+    assert played(*[WELL] * 60) == ["healed BRK101"]
+    healed = played.messages[-1][1]
+    assert (healed.opened_at, healed.closed_at, healed.at) == (opened, closed, played.at(62))
+    assert "it healed at 09:35Z, 3 min after it opened; sent 57 min later (--repeat-after)" in remark(healed)
+
+
+def test_a_relapse_within_the_hour_is_said_at_its_end() -> None:
     played = Played()
     played(ILL, ILL)
-    assert played(WELL, WELL, WELL, WELL, ILL, ILL, *[ILL] * 90) == []
+    assert played(WELL, WELL, WELL, WELL, ILL, ILL, *[ILL] * 53) == []
+    assert played(ILL) == ["reopened BRK101"]
+    again = played.messages[-1][1]
+    assert (again.closed_at, again.reopened_at, again.lapses) == (played.at(5), played.at(8), 1)
+    assert remark(again) == "it came back once since the last message; gone at 09:35Z, back at 09:38Z"
+    assert played(*[ILL] * 200) == []
+    assert played(WELL, WELL, WELL) == ["healed BRK101"]
+
+
+def test_a_relapse_that_healed_as_well_is_one_message_that_it_healed() -> None:
+    played = Played()
+    played(ILL, ILL, WELL, WELL, WELL, ILL, ILL, WELL, WELL, WELL)
+    assert played(*[WELL] * 90) == ["healed BRK101"]
+    healed = played.messages[-1][1]
+    assert (healed.opened_at, healed.closed_at) == (played.at(2), played.at(10))
+    assert "it came back once since the last message" in remark(healed)
+
+
+def test_what_is_back_within_the_hour_of_healed_is_said_with_the_time_it_opened() -> None:
+    played = Played(Policy(quiet_seconds=600.0))
+    played(ILL, ILL, *[ILL] * 10, WELL, WELL, WELL)
+    assert played(ILL, ILL, *[ILL] * 10) == ["opened BRK101"]
+    assert remark(played.messages[-1][1]) == "open since 09:47Z, sent late (--repeat-after)"
 
 
 def test_it_gets_worse_when_it_is_graver_or_of_more_things_in_two_looks() -> None:
@@ -216,7 +258,7 @@ def test_where_there_is_no_room_the_oldest_are_dropped_and_counted() -> None:
     to = state.receivers["hook"]
     assert (len(to.waiting), to.dropped) == (MOST_WAITING, 5)
     assert to.waiting[0].id == "d-5"
-    outbox.delivered(to, outbox.due(to, 0.0))
+    outbox.delivered(to, outbox.due(to, 0.0), to.dropped)
     assert (len(to.waiting), to.dropped) == (MOST_WAITING - outbox.AT_ONCE, 0)
     assert outbox.leave(state, []) == MOST_WAITING - outbox.AT_ONCE
 
@@ -316,7 +358,7 @@ def test_never_two_an_hour_never_healed_unopened_and_each_is_delivered_or_counte
             while batch := outbox.due(to, now):
                 dropped += to.dropped
                 got += batch
-                outbox.delivered(to, batch)
+                outbox.delivered(to, batch, to.dropped)
         elif outbox.due(to, now):
             outbox.failed(to, now, lambda: 0.5)
         # killed and started again, with a clock that may have been set
@@ -326,3 +368,76 @@ def test_never_two_an_hour_never_healed_unopened_and_each_is_delivered_or_counte
     assert len(made) == len(got) + len(waiting) + dropped
     ids = [message.id for message in [*got, *waiting]]
     assert ids == [message.id for message in made if message.id in set(ids)], "in order, each once"
+
+
+# ---- the watch's own sight --------------------------------------------------------------------------------------------------------
+
+
+class Seeing:
+    """Looks a minute apart, of which only the sight of the watch is of interest; between any two the state goes through its document."""
+
+    def __init__(self) -> None:
+        self.state, self.now, self.lines = State(drawn="d"), 1000.0, datetime(2026, 11, 21, 9, 30, tzinfo=timezone.utc)
+        self.messages: list[Message] = []
+        self.count = 100
+
+    def __call__(self, *kinds: str, blind: str | None = None) -> list[str]:
+        """``grows``: with new lines; ``behind``: new ones, older than the newest; ``still``: without; ``none``: no log was read."""
+        before = len(self.messages)
+        for kind in kinds:
+            self.now += MINUTE
+            self.lines += timedelta(minutes=kind == "grows")
+            self.count += kind in ("grows", "behind")
+            newest = None if kind == "none" else self.lines
+            self.messages += sight(
+                self.state, blind, newest, self.count, now=self.now, at=f"{self.lines:%Y-%m-%dT%H:%M:%S}.000Z", policy=Policy()
+            )
+            self.state = restored(json.loads(json.dumps(saved(self.state, self.now))), self.now, 0.0)
+        return [each.change for each in self.messages[before:]]
+
+
+def test_logs_that_grew_and_are_silent_for_a_quarter_of_an_hour_are_one_message() -> None:
+    seeing = Seeing()
+    assert seeing(*["grows"] * 4, *["still"] * 14) == []
+    assert seeing("still") == ["stale"]
+    says = seeing.messages[0].finding["says"]
+    assert says == "No new line for 15 min in the logs that are watched; the newest line is of 2026-11-21 09:34:00 UTC."
+    assert seeing(*["still"] * 300) == []
+    assert seeing(*["grows"] * 3) == ["healed"]
+    assert seeing.messages[0].key == seeing.messages[1].key
+    assert seeing(*["grows"] * 60) == []
+    assert seeing.state.sight == []
+
+
+def test_a_log_whose_clock_is_behind_another_ones_is_no_silence() -> None:
+    assert Seeing()(*["grows"] * 4, *["behind"] * 100) == []
+
+
+def test_a_recording_and_a_log_that_is_seldom_written_are_not_stale() -> None:
+    assert Seeing()(*["still"] * 300) == []
+    assert Seeing()("grows", "grows", *["still"] * 300) == [], "read once more, it may have been copied"
+    assert Seeing()(*["grows", *["still"] * 59] * 20) == [], "a line an hour"
+
+
+def test_looks_that_do_not_see_all_are_one_message_after_as_many_as_open_a_finding() -> None:
+    seeing = Seeing()
+    assert seeing("none", blind="logs: no such directory") == []
+    assert seeing("none", blind="logs: no such directory") == ["blind"]
+    assert "logs: no such directory" in seeing.messages[0].finding["says"]
+    assert seeing(*["none"] * 90, blind="logs: no such directory") == []
+    assert seeing("grows", "grows") == []
+    assert seeing("grows") == ["healed"]
+
+
+def test_one_look_that_does_not_see_all_is_no_message() -> None:
+    seeing = Seeing()
+    for _ in range(5):
+        assert seeing("none", blind="refused") + seeing("grows") == []
+
+
+def test_what_a_source_that_was_not_read_is_called() -> None:
+    why = "the bootstrap server cannot be asked: kafka:9092 refused (Connection refused). `diag broker-health` shows each of them."
+    side = look(sources=[Source("groups of kafka:9092", "kafka", "failed", why), Source("topics", "kafka", "failed", why)])
+    assert not_read(side) == "kafka:9092 refused the connection (and 1 more)"
+    assert not_read(UNREAD) == "kafka-9: refused"
+    assert not_read(WELL) is None

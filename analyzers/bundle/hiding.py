@@ -35,13 +35,13 @@ class Hiding:
     keep: frozenset[str] = frozenset()
 
     @staticmethod
-    def of(used: Mapping[str, Any], key_file: Path | None, keep_file: Path | None) -> Hiding:
+    def of(used: Mapping[str, Any], key_file: Path | None, keep_file: Path | None, named: frozenset[str] = frozenset()) -> Hiding:
         """With the key of `key_file`, else with that of the bundle that was saved beside (``redaction`` of its manifest), else with one
-        that is not kept. `keep_file` has the words that stay.
+        that is not kept. `keep_file` has words that stay, `named` are others.
 
         Raises `BundleNotFound` and `BundleError`.
         """
-        keep = frozenset[str]() if keep_file is None else words_to_keep(keep_file)
+        keep = named if keep_file is None else words_to_keep(keep_file) | named
         if key_file is not None:
             return Hiding(redaction_key({}, key_file), keep)
         try:

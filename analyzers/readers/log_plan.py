@@ -77,6 +77,7 @@ class Plan:
     sources: list[dict[str, str | None]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     passed_over: int = 0
+    empty: int = 0
     bundles: list[str] = field(default_factory=list)
     temporary: list[str] = field(default_factory=list)
     stop: BaseException | None = None  # Ctrl-C or SIGTERM while standard input was read
@@ -136,7 +137,7 @@ def plan(paths: Sequence[str], options: LogOptions | None = None, spark: Spark |
     if fragments:
         sniffed = sorted([*sniffed, *fragments], key=lambda one: series_key(one.candidate.path))
         found.passed_over -= len({one.candidate.path for one in fragments})
-    result.passed_over = found.passed_over
+    result.passed_over, result.empty = found.passed_over, found.empty
     bare = (None, f"{TIME_ONLY} 100 %")  # rows of a table that begin with a time are read as a log, too
     unlaid = [one for one in sniffed if one.found.layout in bare and one.found.wrapping is None and not one.members]
     result.lines = list(_notes(found, result, [*(one for one in left if one not in fragments), *unlaid]))
@@ -247,6 +248,7 @@ def _look(found: Discovery, result: Plan, left: list[_Sniffed], spark: Spark | N
             why = "is empty" if candidate.size == 0 else f"holds no log: {held}" if held == "binary data" else f"{NOT_UNDERSTOOD}: {held}"
             result.sources.append({"name": shown, "kind": "logs", "state": "failed", "why": why})
         found.passed_over += 1
+        found.empty += candidate.size == 0
 
 
 def _holds_states(one: _Sniffed, shown: str, result: Plan) -> bool:

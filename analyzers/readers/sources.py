@@ -59,11 +59,13 @@ class Candidate:
 
 @dataclass
 class Discovery:
-    """What was found; `passed_over` counts files that are no logs, `troubles` are (name, why, whether it failed as a whole), `bundles` are
-    directories in which diag saved tables, `asides` a few settings and sources that lie beside the logs."""
+    """What was found; `passed_over` counts files that are no logs, `empty` those of them that hold nothing, `troubles` are (name, why,
+    whether it failed as a whole), `bundles` are directories in which diag saved tables, `asides` a few settings and sources that lie beside
+    the logs."""
 
     candidates: list[Candidate] = field(default_factory=list)
     passed_over: int = 0
+    empty: int = 0
     troubles: list[tuple[str, str, bool]] = field(default_factory=list)
     bundles: list[str] = field(default_factory=list)
     notes: list[Candidate] = field(default_factory=list)

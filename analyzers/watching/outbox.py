@@ -35,11 +35,13 @@ def due(to: Receiver, now: float) -> list[Message]:
     return to.waiting[:AT_ONCE] if to.not_before is None or now >= to.not_before else []
 
 
-def delivered(to: Receiver, messages: Sequence[Message]) -> None:
-    """The receiver has `messages`, and knows how many had been dropped."""
+def delivered(to: Receiver, messages: Sequence[Message], dropped: int) -> None:
+    """The receiver has `messages`, and knows how many had been `dropped` when they were sent; more may have been since, also of these."""
     got = {message.id for message in messages}
-    to.waiting = [message for message in to.waiting if message.id not in got]
-    to.failures, to.not_before, to.dropped = 0, None, 0
+    left = [message for message in to.waiting if message.id not in got]
+    lost_and_got = len(got) - (len(to.waiting) - len(left))
+    to.waiting = left
+    to.failures, to.not_before, to.dropped = 0, None, max(to.dropped - dropped - lost_and_got, 0)
 
 
 def failed(to: Receiver, now: float, draw: Callable[[], float], at_least: float = 0.0) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -82,6 +83,21 @@ def jobs_of(look: Side) -> list[dict[str, Any]]:
     """Id and name of each job that has a name."""
     rows = [row for table in ("job_state", "jobs") for row in look.tables.get(table, ())]
     return [{"job": row["job"], "name": row["name"]} for row in rows if row.get("job") and row.get("name")]
+
+
+def not_read(look: Side) -> str | None:
+    """What of the sources of `look` was not read, a clause of one source; None where all was."""
+    if not look.unread:
+        return None
+    _, name, why = look.unread[0]
+    first = _NO_NEWS.sub("", _SENTENCE.split(why, maxsplit=1)[0].rstrip("."))
+    words = first.replace("refused (Connection refused)", "refused the connection")
+    about = "" if name.rpartition(" ")[2] in words else f"{name}: "
+    return f"{about}{words}{f' (and {len(look.unread) - 1} more)' if len(look.unread) > 1 else ''}"
+
+
+_SENTENCE = re.compile(r"\.\s")
+_NO_NEWS = re.compile(r"^the bootstrap server cannot be asked: ")
 
 
 def kept(finding: Mapping[str, Any]) -> dict[str, Any]:

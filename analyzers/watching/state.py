@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from datetime import datetime
 from typing import Any
 
 from analyzers.report.finding import Severity
@@ -42,6 +43,14 @@ class Item:
     said: bool = False
     opened_at: str | None = None
     closed_at: str | None = None
+    """The look that closed it last."""
+    reopened_at: str | None = None
+    """The look that showed it again, where no message has said yet that it was gone."""
+    lapses: int = 0
+    """How often that happened since the last message."""
+    graver: str | None = None
+    """Its severity by now, where that is above the one of the last message, and the look that showed that."""
+    graver_at: str | None = None
     quiet_since: float | None = None
     unseen: str | None = None
     """Why the last look could not see whether it is there, a clause."""
@@ -54,7 +63,10 @@ class Item:
 
 @dataclass(frozen=True)
 class Message:
-    """One change of one finding. `id` is the same however often it is delivered; `still`: codes that are open for the same job."""
+    """One change of one finding. `id` is the same however often it is delivered; `still`: codes that are open for the same job.
+
+    `at` is when the message was made, `opened_at`, `closed_at` and `reopened_at` when that was seen; `lapses`: how often it was gone and
+    came back since the message before."""
 
     id: str
     change: str
@@ -68,6 +80,9 @@ class Message:
     opened_at: str | None = None
     bundle: str | None = None
     still: tuple[str, ...] = ()
+    closed_at: str | None = None
+    reopened_at: str | None = None
+    lapses: int = 0
 
 
 @dataclass
@@ -81,10 +96,27 @@ class Receiver:
 
 
 @dataclass
+class Lines:
+    """The newest line of the logs (ISO-8601) and the number of lines, in how many looks there were new ones, and in how many in a row there
+    are none; when there was one last, and the last look (seconds of `now`), and the longest silence between two such looks, in seconds."""
+
+    newest: str | None = None
+    count: int = 0
+    growths: int = 0
+    still: int = 0
+    grew_at: float | None = None
+    looked_at: float | None = None
+    longest_gap: float = 0.0
+
+
+@dataclass
 class State:
     """All that a watch remembers. `number` counts messages, `looks` looks."""
 
     items: list[Item] = field(default_factory=list)
+    sight: list[Item] = field(default_factory=list)
+    """What is wrong with the watch's own sight: `sight`."""
+    lines: Lines = field(default_factory=Lines)
     receivers: dict[str, Receiver] = field(default_factory=dict)
     number: int = 0
     looks: int = 0
@@ -104,7 +136,9 @@ def saved(state: State, now: float) -> dict[str, Any]:
         "number": state.number,
         "looks": state.looks,
         "left_out": state.left_out,
-        "items": [{**vars(item), "quiet_since": None if item.quiet_since is None else now - item.quiet_since} for item in state.items],
+        "items": [_aged(item, now, "quiet_since") for item in state.items],
+        "sight": [_aged(item, now, "quiet_since") for item in state.sight],
+        "lines": _aged(state.lines, now, "grew_at", "looked_at"),
         "receivers": {
             name: {
                 "waiting": [{**vars(message), "still": list(message.still)} for message in each.waiting],
@@ -130,6 +164,8 @@ def restored(said: Any, now: float, away: float) -> State:
     try:
         return State(
             items=[_item(each, now, away) for each in _list(said["items"])],
+            sight=[_item(each, now, away) for each in _list(said.get("sight", []))],
+            lines=_lines(_dict(said.get("lines", {})), now, away),
             receivers={str(name): _receiver(each, now, away) for name, each in _dict(said["receivers"]).items()},
             number=_number(said["number"]),
             looks=_number(said["looks"]),
@@ -140,21 +176,41 @@ def restored(said: Any, now: float, away: float) -> State:
         raise NotAState("it is damaged: a part of it is not what diag writes there") from error
 
 
+def _aged(of: Any, now: float, *moments: str) -> dict[str, Any]:
+    """The values of `of`, with these moments of `now` as ages."""
+    values = dict(vars(of))
+    return values | {name: now - values[name] for name in moments if values[name] is not None}
+
+
+def _since(age: Any, now: float, away: float) -> float | None:
+    return None if age is None else now - max(_seconds(age), 0.0) - away
+
+
+def _lines(said: Mapping[str, Any], now: float, away: float) -> Lines:
+    lines = Lines(**_only(Lines, said))
+    if lines.newest is not None and datetime.fromisoformat(_text(lines.newest)).tzinfo is None:
+        raise ValueError(lines.newest)
+    _number(lines.count), _number(lines.growths), _number(lines.still), _seconds(lines.longest_gap)
+    lines.grew_at, lines.looked_at = _since(lines.grew_at, now, away), _since(lines.looked_at, now, away)
+    return lines
+
+
 def _item(said: Any, now: float, away: float) -> Item:
     values = _only(Item, said)
-    age = values.get("quiet_since")
     document = _dict(values["document"])
     Severity(document["severity"])
     for key in ("code", "id", "says"):
         _text(document[key])
     _dict(document["subject"])
-    item = Item(**{**values, "quiet_since": None if age is None else now - max(_seconds(age), 0.0) - away})
+    item = Item(**{**values, "quiet_since": _since(values.get("quiet_since"), now, away)})
     _text(item.key)
     for own in (item.labels, item.roles):
         for name, value in _dict(own).items():
             _text(name), _text(value)
-    for number in (item.seen, item.absent, item.worse):
+    for number in (item.seen, item.absent, item.worse, item.lapses):
         _number(number)
+    if item.graver is not None:
+        Severity(item.graver), _text(item.graver_at)
     for flag in (item.is_open, item.said):
         if not isinstance(flag, bool):
             raise TypeError(flag)
@@ -177,6 +233,7 @@ def _message(said: Any) -> Message:
         _text(values[key])
     Severity(_dict(values["finding"])["severity"])
     _dict(values["labels"])
+    _number(values.get("lapses", 0))
     return Message(**{**values, "still": tuple(map(_text, _list(values.get("still", []))))})
 
 

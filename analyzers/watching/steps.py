@@ -8,7 +8,7 @@ from typing import Any
 
 from analyzers.comparison.sides import Side
 from analyzers.report.finding import Severity
-from analyzers.watching.sightings import Sighting, jobs_of, roles_in, sightings
+from analyzers.watching.sightings import Sighting, jobs_of, not_read, roles_in, sightings
 from analyzers.watching.state import MOST_ITEMS, Item, Message, State
 
 QUIET_SECONDS = 3600.0
@@ -54,9 +54,15 @@ def step(state: State, look: Side, *, now: float, at: str, policy: Policy) -> St
     if state.left_out and had_room:
         done.remarks.append(f"{MOST_ITEMS} findings are remembered, and there is no room for {state.left_out} more: these are not reported")
     for item in state.items:
-        change = _due(item, latest.get(item.key), now=now, policy=policy)
-        if change is not None:
-            done.messages.append(_said(state, item, change, latest[item.key], now=now, at=at))
+        shown = latest.get(item.key)
+        if shown is None or shown.state == "unseen" or (change := due(item, now, policy)) is None:
+            continue
+        was_severity = item.severity.value
+        if change == "worse":
+            assert shown.document is not None
+            item.document, item.worse = dict(shown.document), 0
+        was = shown.was if change == "worse" else shown.because
+        done.messages.append(said(state, item, change, now=now, at=at, was=was, was_severity=was_severity))
     state.items = [item for item in state.items if _is_worth_keeping(item, now, policy)]
     done.messages = [_beside_others(message, state.items) for message in done.messages]
     return done
@@ -84,49 +90,75 @@ def _remembered(state: State, sighting: Sighting, look: Side) -> Item | None:
 
 
 def _note(item: Item, sighting: Sighting, look: Side, *, at: str, policy: Policy, remarks: list[str]) -> None:
-    about = f"{item.document['code']} ({item.labels.get('job') or 'no job named'})"
+    job = item.labels.get("job")
+    about = f"{item.document['code']}{f' ({job})' if job else ''}"
     if sighting.state == "unseen":
         if item.is_open and item.unseen is None:
-            remarks.append(f"{about} cannot be seen, so it is neither there nor healed: {sighting.because}")
+            remarks.append(f"{about} stays open, unseen in this look: {not_read(look) or sighting.because}")
         item.unseen = sighting.because
         return
     item.unseen = None
     if sighting.state == "absent":
-        item.seen, item.worse, item.absent = 0, 0, item.absent + 1
-        if item.is_open and item.absent >= policy.heals_after:
-            item.is_open, item.closed_at = False, at
+        absent(item, at, policy.heals_after)
         return
     assert sighting.document is not None
-    item.seen, item.absent = item.seen + 1, 0
     item.worse = item.worse + 1 if sighting.worse and item.said else 0
+    _note_severity(item, Severity(sighting.document["severity"]), at, policy)
     if not item.said:  # what was said is compared with, or a drop that comes back would be no change
         _renew(item, sighting.document, look)
-    if not item.is_open and item.seen >= policy.opens_after:
-        item.is_open, item.opened_at, item.closed_at = True, item.opened_at if item.said else at, None
+    present(item, at, policy.opens_after)
+
+
+def _note_severity(item: Item, severity: Severity, at: str, policy: Policy) -> None:
+    """A message may have to wait; who is sent the state gets it now."""
+    if item.worse >= policy.opens_after and severity.rank > item.severity.rank:
+        if item.graver != severity.value:
+            item.graver, item.graver_at = severity.value, at
+    elif not item.worse:
+        item.graver = item.graver_at = None
+
+
+def absent(item: Item, at: str, heals_after: int) -> None:
+    """A look that could see `item` does not show it."""
+    item.seen, item.worse, item.absent = 0, 0, item.absent + 1
+    if item.is_open and item.absent >= heals_after:
+        item.is_open, item.closed_at = False, at
+
+
+def present(item: Item, at: str, opens_after: int) -> None:
+    """A look shows `item`."""
+    item.seen, item.absent = item.seen + 1, 0
+    if not item.is_open and item.seen >= opens_after:
+        item.is_open = True
+        if item.said:  # it came back before a message could say that it was gone
+            item.reopened_at, item.lapses = at, item.lapses + 1
+        else:
+            item.opened_at, item.closed_at, item.reopened_at, item.lapses = at, None, None, 0
 
 
 def _renew(item: Item, document: Mapping[str, Any], look: Side) -> None:
     item.document, item.roles = dict(document), roles_in(document, look)
 
 
-def _due(item: Item, sighting: Sighting | None, *, now: float, policy: Policy) -> str | None:
-    """What is to be said of `item` now."""
-    if sighting is None or sighting.state == "unseen" or _is_quiet(item, now, policy):
+def due(item: Item, now: float, policy: Policy) -> str | None:
+    """What is to be said of `item`, which a look has just shown, or could have shown."""
+    if _is_quiet(item, now, policy):
         return None
     if item.is_open and not item.said:
         return "opened"
     if item.said and not item.is_open:
         return "healed"
-    return "worse" if item.is_open and item.worse >= policy.opens_after else None
+    if item.is_open and item.worse >= policy.opens_after:
+        return "worse"
+    return "reopened" if item.is_open and item.lapses else None
 
 
-def _said(state: State, item: Item, change: str, sighting: Sighting, *, now: float, at: str) -> Message:
-    was = item.severity.value
-    if change == "worse":
-        assert sighting.document is not None
-        item.document, item.worse = dict(sighting.document), 0
+def said(state: State, item: Item, change: str, *, now: float, at: str, was: str | None = None, was_severity: str | None = None) -> Message:
+    """The message of `change`, and that `item` is known to be so."""
     state.number += 1
     item.said, item.quiet_since = change != "healed", now
+    lapses, item.lapses = item.lapses, 0
+    item.graver = item.graver_at = None
     return Message(
         f"{state.drawn}-{state.number}",
         change,
@@ -135,10 +167,13 @@ def _said(state: State, item: Item, change: str, sighting: Sighting, *, now: flo
         item.document,
         item.labels,
         job=item.labels.get("job"),
-        was=sighting.was if change == "worse" else sighting.because,
-        was_severity=was if was != item.severity.value else None,
+        was=was,
+        was_severity=was_severity if was_severity != item.severity.value else None,
         opened_at=item.opened_at,
         bundle=item.bundle,
+        closed_at=item.closed_at if change == "healed" or lapses else None,
+        reopened_at=item.reopened_at if lapses else None,
+        lapses=lapses,
     )
 
 

@@ -40,7 +40,9 @@ def lag_report(
     every: Annotated[str, typer.Option("--every", metavar="TIME", help="From one look to the next: 2s, 1m.")] = "2s",
     checkpoint: Annotated[
         list[str] | None,
-        typer.Option("--checkpoint", metavar="PATH", help="Checkpoints of the job that reads: their offsets tell a stale commit from lag."),
+        typer.Option(
+            "--checkpoint", metavar="PATH", help="Checkpoints of the job that reads: their offsets distinguish a stale commit from lag."
+        ),
     ] = None,
     flink_rest: FlinkRest = None,
     flink_rest_auth: FlinkRestAuth = None,
@@ -76,7 +78,7 @@ def lag_report(
 
     Reads groups, members, committed offsets, log start, last stable offset and high watermark, four times; then the record at each commit
     (its age is the lag in time), open transactions and retention settings. Without a commit the lag is -, never 0. Groups without members
-    (Flink, Spark and Beam assign partitions themselves) commit with their checkpoints only: --flink-rest or --checkpoint tell how far they
+    (Flink, Spark and Beam assign partitions themselves) commit with their checkpoints only: --flink-rest or --checkpoint shows how far they
     really are. When a commit was made Kafka does not show: lag_status has since when it has not moved.
 
     A group named by --group is judged as yours: what is a warning for one of many, perhaps forgotten groups is critical for it.

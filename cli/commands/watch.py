@@ -77,10 +77,13 @@ class Least(str, Enum):
     CRITICAL = "critical"
 
 
-Severe = Annotated[Least, typer.Option("--least", help="The least severity that is a change.")]
+Severe = Annotated[Least, typer.Option("--least", help="Report nothing below this severity.")]
 OpensAfter = Annotated[int, typer.Option("--opens-after", metavar="LOOKS", min=1, max=100, help="Looks in a row that show it.")]
 HealsAfter = Annotated[
     int, typer.Option("--heals-after", metavar="LOOKS", min=1, max=100, help="Looks in a row that could see it and do not show it.")
+]
+RepeatAfter = Annotated[
+    str, typer.Option("--repeat-after", metavar="TIME", help="At most one message per finding in this time: 30m, 1h; 1s for each change.")
 ]
 Outputs = Annotated[
     list[str] | None,
@@ -112,6 +115,7 @@ def watch(
     least: Severe = Least.WARNING,
     opens_after: OpensAfter = 2,
     heals_after: HealsAfter = 3,
+    repeat_after: RepeatAfter = "1h",
     outputs: Outputs = None,
     since: Since = None,
     log_timezone: LogTimezone = None,
@@ -141,19 +145,21 @@ def watch(
       diag watch /var/log/flink --webhook http://alertmanager:9093 --webhook-format alertmanager
 
     Reads what triage reads. A finding opens when two looks in a row show it (--opens-after), and has healed when three in a row that could
-    see it do not (--heals-after); what a look could not see stays as it is. What a verdict explains is no message of its own. Of one
-    finding there is at most one message an hour: what came and went within it is none. A receiver that does not answer is tried again,
-    later each time; its messages wait in --state, 200 at most, and it is reported how many were dropped.
+    see it do not (--heals-after); what a look could not see stays as it is. Symptoms of a cause already reported are not sent separately.
+    At most one message per finding per hour (--repeat-after). If it heals sooner, "healed" comes at the end of the hour, with the true
+    times; if it is back by then, "reopened" says so. Alertmanager gets the true state at each look. A receiver that does not answer is
+    tried again, later each time; its messages wait in --state, 200 at most, and it is reported how many were dropped.
 
     Permissions: those of triage; to write --state, --save-dir and the metrics. It connects to nothing but the addresses given, and changes
-    nothing there. Ctrl-C and SIGTERM end it (130, 143). With --once: exit code 1 where a finding at or above --fail-on is open.
+    nothing there. Ctrl-C and SIGTERM end it (130, 143). With --once: exit code 1 where a finding at or above --fail-on is open,
+    else 3 where a source that was named could not be read.
     """
     environment: Environment = context.obj or Environment.real()
     environment.verbosity = int(verbose) - int(quiet)
     from cli.runs.watch_output import parsed, recipients
 
     wanted = parsed(outputs)
-    interval = seconds(every, "--every")
+    interval, pause = seconds(every, "--every"), seconds(repeat_after, "--repeat-after")
     if not (paths or live.anything):
         raise UsageError("nothing was named to watch", "Give log files or directories, --flink-rest or --bootstrap-server.")
     if "-" in (paths or ()):
@@ -192,9 +198,9 @@ def watch(
     from cli.runs.watch_output import watching
 
     run = watching(
-        paths or [], live, options, every=interval, least=least.value, opens_after=opens_after, heals_after=heals_after, state=state,
-        save_dir=save_dir, metrics=wanted.metrics, recipients=to, environment=environment, version=version(),
-        start=partial(ahead.engine, options),
+        paths or [], live, options, every=interval, least=least.value, opens_after=opens_after, heals_after=heals_after,
+        repeat_after=pause, state=state, save_dir=save_dir, metrics=wanted.metrics, recipients=to, environment=environment,
+        version=version(), start=partial(ahead.engine, options),
     )  # fmt: skip
     if once:
         return run.once()

@@ -120,6 +120,8 @@ class RunOptions:
     keep: Path | None = None
     hide: bool = False
     """Names and words of the report become tokens, as `redact` makes them in a bundle."""
+    named: frozenset[str] = frozenset()
+    """Words that stay because whoever asks has named them: to hide them from him would hide nothing."""
     spark_master: str = DEFAULT_MASTER
     memory: str = DEFAULT_MEMORY
     keep_warm: bool = False

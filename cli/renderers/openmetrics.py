@@ -16,11 +16,13 @@ _MOST_LABEL = 200
 
 @dataclass(frozen=True)
 class LastLook:
-    """When the last look was (seconds since 1970), how long it took, and whether it read all that was named."""
+    """When the last look was (seconds since 1970), how long it took, whether it read all that was named, and how old the newest line of
+    the logs was then (seconds; None: not known)."""
 
     at: float
     seconds: float
     complete: bool
+    newest_age: float | None = None
 
 
 def render(state: State, look: LastLook, names: Mapping[str, str]) -> str:
@@ -38,6 +40,11 @@ def render(state: State, look: LastLook, names: Mapping[str, str]) -> str:
         ("diag_watch_last_look_timestamp_seconds", "When the last look was.", [({}, round(look.at, 3))]),
         ("diag_watch_last_look_duration_seconds", "How long the last look took.", [({}, round(look.seconds, 3))]),
         ("diag_watch_last_look_complete", "1 where the last look read all that was named.", [({}, int(look.complete))]),
+        (
+            "diag_watch_newest_line_age_seconds",
+            "How old the newest line of the logs was at the last look.",
+            [] if look.newest_age is None else [({}, round(look.newest_age, 3))],
+        ),
         ("diag_watch_looks", "Looks so far.", [({}, state.looks)]),
         ("diag_watch_waiting_messages", "Messages not delivered yet.", [({"receiver": n}, len(each.waiting)) for n, each in receivers]),
         (

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from analyzers.readers.object_stores import is_remote
-from analyzers.report.durations import few
+from analyzers.report.durations import counted, few
 from analyzers.report.finding import NotChecked
 from analyzers.report.report import Report, Source
 from analyzers.tables import TABLES, Row
@@ -169,9 +169,9 @@ def scanned(paths: list[str], read: LogOptions, engine: Engine | None, progress:
 
 
 def _passed_over(made: Plan) -> list[str]:
-    if not made.passed_over:
-        return []
-    return [f"{made.passed_over} other file{'s are' if made.passed_over != 1 else ' is'} no log{'s' * (made.passed_over != 1)}"]
+    others = made.passed_over - made.empty
+    found = [f"{counted(made.empty, 'other file is', 'other files are')} empty"] if made.empty else []
+    return found + ([f"{others} other file{'s are' if others != 1 else ' is'} no log{'s' * (others != 1)}"] if others else [])
 
 
 class _Watch:
@@ -220,7 +220,9 @@ def _nothing(paths: Sequence[str], made: Plan) -> tuple[str, str]:
         return f"nothing could be read of {named}: {troubles}.", _to_check(made)
     if made.bundles:
         return f"there is no log in {named}, but tables that diag saved.", f"Judge them with --bundle {made.bundles[0]}"
-    passed = f" ({made.passed_over} file{'s' * (made.passed_over != 1)} passed over: not logs)" if made.passed_over else ""
+    others = made.passed_over - made.empty
+    kinds = [f"{number} {word}" for number, word in ((made.empty, "empty"), (others, "not logs" if others != 1 else "no log")) if number]
+    passed = f" ({counted(made.passed_over, 'file')} passed over: {', '.join(kinds)})" if kinds else ""
     return (
         f"there is no log in {named}{passed}.",
         "Name the directory that holds the JobManager and TaskManager (driver, executor, broker) logs.",
@@ -272,7 +274,7 @@ def hiding(options: RunOptions, used: Mapping[str, Any] | None = None) -> Hiding
     from analyzers.bundle.hiding import Hiding
 
     try:
-        return Hiding.of(used or {}, options.redaction_key, options.keep)
+        return Hiding.of(used or {}, options.redaction_key, options.keep, options.named)
     except BundleNotFound as error:
         raise UsageError(error.message, error.hint) from error
     except BundleError as error:

@@ -296,7 +296,7 @@ def _did_you_mean(name: str, known: Collection[str]) -> str:
 
 NO_GROUPS = (
     "this cluster has no consumer groups: there was nothing to check. A job that commits nothing has none (no group.id, checkpointing or "
-    "commits switched off); how far it is --flink-rest or --checkpoint tell"
+    "commits switched off); --flink-rest or --checkpoint shows how far it is"
 )
 
 

@@ -79,6 +79,7 @@ def watching(
     least: str,
     opens_after: int,
     heals_after: int,
+    repeat_after: float,
     state: Path | None,
     save_dir: Path | None,
     metrics: Path | None,
@@ -90,6 +91,6 @@ def watching(
     """A watch that is about to begin. Raises `CannotLook` where its files cannot be had."""
     if save_dir is not None:
         watch_bundles.directory(save_dir)
-    policy = Policy(opens_after, heals_after, least=Severity(least))
+    policy = Policy(opens_after, heals_after, repeat_after, least=Severity(least))
     watched = Watched(paths, live, options, every, policy, save_dir, metrics)
     return Watch(watched, recipients, StateFile(state, time.monotonic, time.time), environment, version, start)

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import threading
@@ -59,14 +60,19 @@ class Delivery:
 
 
 class Receiver(Protocol):
-    """`key` is its name in the state file, `name` what people read; neither has a secret. `beats`: it wants to hear of each look."""
+    """`key` is its name in the state file, `name` what people read; neither has a secret. `beats`: it wants to hear of each look;
+    `apart`: it may take its time, and is delivered to in a thread of its own."""
 
     key: str
     name: str
     beats: bool
+    apart: bool
 
     def deliver(self, delivery: Delivery) -> None:
         """Raises `Undelivered`."""
+
+    def stop(self) -> None:
+        """End what a delivery has started and left."""
 
 
 @dataclass
@@ -79,6 +85,9 @@ class Screen:
     key: str = "stdout"
     name: str = "standard output"
     beats: bool = False
+    apart: bool = False
+
+    def stop(self) -> None: ...
 
     def deliver(self, delivery: Delivery) -> None:
         """Raises `Undelivered` where it has no reader any more."""
@@ -103,6 +112,8 @@ class Screen:
 
 class Webhook:
     """An address that is sent a POST. Its path and login may be secrets: neither is ever shown or saved."""
+
+    apart = True
 
     def __init__(self, url: str, form: str, every: float, seconds: float = WEBHOOK_SECONDS) -> None:
         """Raises `UsageError` for what is no address."""
@@ -155,6 +166,8 @@ class Webhook:
         if found[0] is not None:
             raise found[0]
 
+    def stop(self) -> None: ...
+
     def _post(self, body: bytes) -> Undelivered | None:
         """What went wrong, if anything; in words of our own: those of the library name the path."""
         try:
@@ -202,7 +215,7 @@ def _asked_pause(text: str | None) -> float:
 class Command:
     """A command that gets the JSON on its standard input, within a time limit. No shell reads it."""
 
-    beats = False
+    beats, apart = False, True
 
     def __init__(self, words: str, seconds: float = EXEC_SECONDS) -> None:
         """Raises `UsageError` for what is no command."""
@@ -212,7 +225,13 @@ class Command:
             raise UsageError(f"--exec: {error}", "Quote it as a shell wants it; for a shell write --exec \"sh -c '…'\".") from None
         if not self._words:
             raise UsageError("--exec names no command", "Write --exec /usr/local/bin/page-me.")
+        if shutil.which(self._words[0]) is None:
+            raise UsageError(
+                f"--exec: {self._words[0]} is no command that can be started",
+                "Name an executable file, or a command of PATH; for a script without a #! line write --exec 'sh FILE'.",
+            )
         self._seconds = seconds
+        self._process: subprocess.Popen[bytes] | None = None
         self.key = f"exec-{hashlib.sha256(words.encode()).hexdigest()[:12]}"
         self.name = f"the command {os.path.basename(self._words[0])}"
 
@@ -223,6 +242,7 @@ class Command:
             )
         except (OSError, ValueError) as error:
             raise Undelivered(f"it cannot be started: {getattr(error, 'strerror', None) or error}") from error
+        self._process = process
         try:
             process.communicate(alerts.encoded(delivery.document), self._seconds)
         except subprocess.TimeoutExpired:
@@ -231,11 +251,16 @@ class Command:
             process.wait(self._seconds)
         finally:
             if process.poll() is None:
-                with suppress(OSError):
-                    os.killpg(process.pid, signal.SIGKILL)
+                self.stop()
                 process.wait()
         if process.returncode:
             raise Undelivered(f"it ended with {process.returncode}")
+
+    def stop(self) -> None:
+        """End the command, and what it has started."""
+        if self._process is not None and self._process.returncode is None:
+            with suppress(OSError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
 
 def webhooks(addresses: Iterable[str], form: str, every: float) -> list[Webhook]:

@@ -36,10 +36,15 @@ class PatientSources:
         of = self._known.setdefault((collector.name, collector.kind), Patience())
         return Collector(collector.name, collector.kind, lambda: self._ask(collector, of))
 
+    def next_try(self) -> float | None:
+        """In how many seconds the first of those that are left alone is asked again; None where all are asked in each look."""
+        left = [of.not_before - self.clock() for of in self._known.values() if of.failures]
+        return min((each for each in left if each > 0), default=None)
+
     def _ask(self, collector: Collector, of: Patience) -> Evidence:
         left = of.not_before - self.clock()
         if of.failures and left > 0:
-            raise CannotLook(of.why, f"It is asked again in {left:.0f} s.")
+            raise CannotLook(of.why)
         try:
             found = collector.ask()
         except CannotLook as error:

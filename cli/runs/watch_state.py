@@ -1,4 +1,5 @@
-"""The state file of `diag watch`: held by one process at a time, written whole or not at all; a damaged one is moved aside."""
+"""The state file of `diag watch`: held by one process at a time, written whole or not at all; a damaged one is moved aside. Its directory
+is made where there is none, for its owner's eyes only."""
 
 from __future__ import annotations
 
@@ -91,6 +92,7 @@ class StateFile:
             raise CannotLook(f"--state: {path} is a directory", "Name a file: --state /var/lib/diag/orders.json")
         lock = path.with_name(f"{path.name}.lock")
         try:
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._lock = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, _MODE)
         except OSError as error:
             why = error.strerror or error

@@ -8,5 +8,5 @@
     evidence (handle, select, page) ─► pages of that JSON, which put together are its bytes
 
 `server` alone knows the protocol and its package. It runs in a thread of its own; calls are made in the main thread, one after the other,
-as those of the command line are.
+as those of the command line are; `explain` and `evidence`, which look at nothing, in threads beside it.
 """

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from analyzers.bundle.harmless import WORD
 from analyzers.report.report import Report
 from analyzers.report.without_secrets import without_secrets
 from cli.engine.spark import Engine
@@ -54,7 +56,7 @@ class Calls:
 
     def call(self, name: str, arguments: object, is_cancelled: Callable[[], bool] = lambda: False) -> tuple[str, bool]:
         """The answer to a call, and whether it is an error. Raises `Cancelled` where `is_cancelled` said so while it ran."""
-        ran = False
+        ran, given = False, dict[str, Any]()
         try:
             given = checked(name, arguments)
             if name == "explain":
@@ -78,7 +80,7 @@ class Calls:
         except Exception as error:
             message, hint, exit_with = in_words(error)
             if ran and isinstance(error, DiagError):
-                message, hint = self._hidden(message, hint)
+                message, hint = self._hidden(message, hint, given)
             return answers.trouble(message, hint, exit_with), True
         if is_cancelled():
             raise Cancelled
@@ -112,13 +114,20 @@ class Calls:
 
         return said
 
-    def _hidden(self, message: str, hint: str) -> tuple[str, str]:
+    def _hidden(self, message: str, hint: str, given: Mapping[str, Any]) -> tuple[str, str]:
         """An error of a run, which may name what no argument named, as the report would have it."""
-        hide = hiding(self.options)
+        hide = hiding(replace(self.options, named=words_of(given)))
         if hide is None:
             return message, hint
         message, hint = hide.texts([message, hint])
         return message, hint
+
+
+def words_of(given: Mapping[str, Any]) -> frozenset[str]:
+    """The names in the arguments of a call, and the parts of its paths and addresses: the caller has them already."""
+    texts = [text for value in given.values() for text in (value if isinstance(value, list) else [value]) if isinstance(text, str)]
+    parts = [part for text in texts for part in re.split(r"[/\\:\s]+", text)]
+    return frozenset(filter(None, [*texts, *parts, *(word for part in parts for word in WORD.findall(part))]))
 
 
 def _rendered(report: Report) -> str:
@@ -287,9 +296,8 @@ class _Look:
     def _options(self) -> RunOptions:
         """Those of this run; a bundle that it names is permitted."""
         bundle = self.given.get("bundle")
-        if bundle is None:
-            return self.calls.options
-        return replace(self.calls.options, bundle=Path(self.calls.permitted.path(bundle)))
+        options = replace(self.calls.options, named=words_of(self.given))
+        return options if bundle is None else replace(options, bundle=Path(self.calls.permitted.path(bundle)))
 
     def _brokers(self, client: Any) -> Callable[[], Any]:
         from cli.runs import broker_health

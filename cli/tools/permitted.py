@@ -16,8 +16,10 @@ from cli.renderers.wording import clipped
 from cli.shell.exits import UsageError
 
 _SHOWN = 200
-_NO_PATH = "Only what lies below a --allow-path of `diag mcp` may be opened; whoever runs the server can add one."
-_NO_ADDRESS = "Only a --allow-address of `diag mcp` may be connected to; whoever runs the server can add one."
+_NO_PATH = "Only what lies below a --allow-path of `diag mcp` may be opened ({}); whoever runs the server can add one."
+_NO_ADDRESS = "Only a --allow-address of `diag mcp` may be connected to ({}); whoever runs the server can add one."
+_MOST_NAMED = 300
+"""Characters of the paths, and of the addresses, that are allowed, in a sentence."""
 
 
 def allow(paths: Sequence[str | Path], addresses: Sequence[str]) -> None:
@@ -36,9 +38,22 @@ def allow(paths: Sequence[str | Path], addresses: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Permitted:
-    """Arguments of a call, held against what `allow` named. `command_config` is the file with the client's properties, from the start."""
+    """Arguments of a call, held against what `allow` named. `command_config` is the file with the client's properties, from the start;
+    `roots` and `addresses` are what `allow` was called with."""
 
     command_config: Path | None = None
+    roots: Sequence[str] = ()
+    addresses: Sequence[str] = ()
+
+    @property
+    def opened(self) -> str:
+        """What may be opened, in words."""
+        return _named([os.path.abspath(root) for root in self.roots], "no file")
+
+    @property
+    def connected(self) -> str:
+        """What may be connected to, in words."""
+        return _named(self.addresses, "no address")
 
     def paths(self, texts: Iterable[str]) -> list[str]:
         """`texts`, each of an existing file or directory that may be opened. Raises `UsageError`."""
@@ -52,7 +67,7 @@ class Permitted:
         if not os.path.isabs(text):
             raise UsageError(f"{shown} is not an absolute path", "Write it from the root: /var/log/flink.")
         if is_outside(text, aside=False):
-            raise UsageError(f"{shown} lies outside of what may be opened", _NO_PATH)
+            raise UsageError(f"{shown} lies outside of what may be opened", _NO_PATH.format(self.opened))
         if not os.path.lexists(text):
             hint = "Name a file or directory; patterns are not expanded." if glob.has_magic(text) else "Name a file or directory."
             raise UsageError(f"no such file or directory: {shown}", hint)
@@ -74,8 +89,11 @@ class Permitted:
             self._address(entry.host, entry.port)
         return list(servers)
 
-    @staticmethod
-    def _address(host: str, port: int) -> None:
+    def _address(self, host: str, port: int) -> None:
         if not is_allowed(host, port):
             shown = Entry(clipped(address_of(host, port), _SHOWN), host, port).text
-            raise UsageError(f"{shown} is none of the addresses that may be asked", _NO_ADDRESS)
+            raise UsageError(f"{shown} is none of the addresses that may be asked", _NO_ADDRESS.format(self.connected))
+
+
+def _named(names: Sequence[str], none: str) -> str:
+    return clipped(", ".join(names), _MOST_NAMED) or none

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -42,10 +43,11 @@ class Held:
 
     def page(self, select: str, number: int, most: int) -> tuple[str, int]:
         """Page `number` of a part, from 1, and how many there are; `most`: bytes of one within a JSON string. Raises `UsageError`."""
-        if self._asked is None or self._asked[:2] != (select, most):
+        asked = self._asked  # another thread may ask for another part
+        if asked is None or asked[:2] != (select, most):
             part = self.part(select)
-            self._asked = (select, most, part, page_starts(part, most))
-        _, _, part, starts = self._asked
+            self._asked = asked = (select, most, part, page_starts(part, most))
+        _, _, part, starts = asked
         if number > len(starts):
             raise UsageError(f"there is no page {number:,}: {len(starts):,} are all", "Ask for one of them.")
         ends = [*starts[1:], len(part)]
@@ -92,19 +94,26 @@ class Shelf:
 
     def __init__(self, most: int = MOST_KEPT_BYTES) -> None:
         self._most, self._kept, self._number = most, dict[str, Held](), 0
+        self._lock = threading.Lock()
 
     def keep(self, render: Callable[[], str]) -> Held:
         """Keep what `render` gives, and let go of the oldest where that is too much."""
-        self._number += 1
-        held = Held(f"r{self._number}", render().encode("utf-8", "replace"))
-        self._kept[held.handle] = held
-        while len(self._kept) > 1 and (len(self._kept) > _MOST_KEPT or sum(len(each.text) for each in self._kept.values()) > self._most):
-            del self._kept[next(iter(self._kept))]
-        return held
+        text = render().encode("utf-8", "replace")
+        with self._lock:
+            self._number += 1
+            held = Held(f"r{self._number}", text)
+            self._kept[held.handle] = held
+            while len(self._kept) > 1 and (
+                len(self._kept) > _MOST_KEPT or sum(len(each.text) for each in self._kept.values()) > self._most
+            ):
+                del self._kept[next(iter(self._kept))]
+            return held
 
     def take(self, handle: str) -> Held:
         """The report with that handle. Raises `UsageError` where it is not kept."""
-        if handle not in self._kept:
-            kept = ", ".join(self._kept) or "none"
-            raise UsageError(f"there is no report {handle}: {kept} {'is' if len(self._kept) < 2 else 'are'} kept", "Call its tool again.")
-        return self._kept[handle]
+        with self._lock:
+            held, kept = self._kept.get(handle), list(self._kept)
+        if held is None:
+            are = "is" if len(kept) < 2 else "are"
+            raise UsageError(f"there is no report {handle}: {', '.join(kept) or 'none'} {are} kept", "Call its tool again.")
+        return held

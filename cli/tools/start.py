@@ -76,7 +76,8 @@ def start(
     )
     if environment.stdout_is_tty:
         environment.say("a program is to speak to it, as its client; Ctrl-D ends it")
-    return serve(Calls(Permitted(command_config), options, version, flink_rest_auth, environment.say), version)
+    permitted = Permitted(command_config, tuple(allow_paths), tuple(allow_addresses))
+    return serve(Calls(permitted, options, version, flink_rest_auth, environment.say), version)
 
 
 def skill_page() -> str:
