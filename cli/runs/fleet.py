@@ -181,7 +181,7 @@ def _judged(
     from analyzers.readers.log_plan import LogOptions
     from cli.runs.fleet_meter import Meter
 
-    read = LogOptions(options.log_timezone, inside=(options.since, options.until), apart=False)
+    read = LogOptions(options.log_timezone, inside=(options.since, options.until), cache=options.cache, apart=False)
     choice = Choice(options.runs, options.keeps, options.since, options.until, hide)
     find: Find = found_of
     with NamedTemporaryFile(prefix="diag-done-") as counter:

@@ -59,7 +59,8 @@ def gathered(
         if paths and logs:
             from analyzers.readers.log_scan import LogOptions
 
-            read = LogOptions(options.log_timezone, inside=(options.since, options.until), stdin=stdin, apart=apart, names=names or {})
+            inside = (options.since, options.until)
+            read = LogOptions(options.log_timezone, inside=inside, stdin=stdin, cache=options.cache, apart=apart, names=names or {})
             try:
                 parts.append(scanned(list(paths), read, engine, progress, crowds=crowds))
             except CannotLook:
