@@ -41,6 +41,7 @@ RECORDED = [case for pattern in ("incidents/ill/*", "incidents/healthy/*") for c
 def small_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """Any log is large, and what has just been written is believed to be settled."""
     monkeypatch.setattr(log_plan, "LEAST_BYTES", 1)
+    monkeypatch.setattr(log_plan, "LEAST_IN_ALL_BYTES", 1)
     monkeypatch.setattr(units, "PIECE_BYTES", PIECE)
     monkeypatch.setattr(units, "_SETTLED_SECONDS", -1.0)
 
@@ -121,10 +122,10 @@ def rotated(path: Path, random: Random, at: int) -> None:
 
 def replaced(path: Path, random: Random, at: int) -> None:
     """By one of the same size and time, in place."""
-    status, text = path.stat(), bytearray(path.read_bytes())
-    for _ in range(3):
-        if text:
-            text[random.randrange(len(text))] = random.choice(b"E0 \nx")
+    status, text = path.stat(), path.read_bytes()
+    begin = random.randrange(len(text) + 1)
+    some = text[begin : begin + random.choice((500, 20_000))]
+    text = text[:begin] + some.replace(b"INFO ", b"ERROR").replace(b"-1 (10.", b"-1 (11.") + text[begin + len(some) :]
     with path.open("r+b") as file:
         file.write(text)
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
@@ -244,6 +245,16 @@ def test_other_code_finds_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(store, "version", lambda: "another")
     found(tmp_path / "raw", tmp_path / "cache")
     assert sum(fed) > 500
+
+
+def test_little_is_read_without_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "raw").mkdir()
+    a_log(tmp_path / "raw" / "job.log", 500)
+    for name in ("LEAST_BYTES", "LEAST_IN_ALL_BYTES"):
+        monkeypatch.setattr(log_plan, name, 1 << 20)
+        found(tmp_path / "raw", tmp_path / "cache")
+        assert not (tmp_path / "cache").exists()
+        monkeypatch.setattr(log_plan, name, 1)
 
 
 def test_a_run_with_signatures_of_its_own_uses_no_cache(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from analyzers.readers.notes import notes
 from analyzers.readers.object_stores import is_remote
 from analyzers.readers.opening import CHUNK, TROUBLES, at_most, open_file, packing_of, parts, trouble_text
 from analyzers.readers.scan_cache.store import opened
-from analyzers.readers.scan_cache.units import LEAST_BYTES, was_seen
+from analyzers.readers.scan_cache.units import LEAST_BYTES, LEAST_IN_ALL_BYTES, was_seen
 from analyzers.readers.sources import MOST_NOTES, Candidate, Discovery, discover, series_key
 from analyzers.readers.splits import SPLIT_BYTES, UNPACKED, LogFile, Split, pack, splits_of
 from analyzers.readers.state_texts import MOST_FILES, StateText, read_states
@@ -124,6 +124,8 @@ def plan(paths: Sequence[str], options: LogOptions | None = None, spark: Spark |
     zone = zone_from_option(options.log_timezone) if options.log_timezone else None
     real = [_put_aside(options.stdin or b"", result) if path == _STDIN else path for path in paths]
     found = discover(real)
+    if sum(candidate.size for candidate in found.candidates) < LEAST_IN_ALL_BYTES:
+        options = result.options = replace(options, cache=None)
     for name, why, whole in found.troubles:
         result.sources.append(
             {"name": _shown(name, options, result), "kind": "logs", "state": "failed" if whole else "partial", "why": why}

@@ -23,7 +23,9 @@ Unit = Sequence[Split]
 
 PIECE_BYTES = 8 << 20
 LEAST_BYTES = 1 << 20
-"""Of a file, as it is shared out: below that it is read again sooner than anybody notices."""
+"""Of a file: a smaller one is read as quickly as its entry."""
+LEAST_IN_ALL_BYTES = 16 << 20
+"""Of all files: fewer are read while Spark starts."""
 _HEAD = 4 << 10
 _CHUNK = 1 << 20
 _SETTLED_SECONDS = 2.0
