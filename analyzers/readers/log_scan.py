@@ -22,11 +22,11 @@ from analyzers.readers.log_plan import LogOptions, Plan, plan
 from analyzers.readers.log_rounds import Read, Spark, in_order, rounds
 from analyzers.readers.log_tables import LONG_LOGS, Tables, tables
 from analyzers.readers.opening import TROUBLES, decoded, line_feeds, line_runs, open_file, parts, trouble_text
+from analyzers.readers.scan_cache.hits import apart_from_kept, covered_parts, take_covered
 from analyzers.readers.scan_cache.store import prune
 from analyzers.readers.scan_cache.units import (
     Address,
     Digesting,
-    Hit,
     Unit,
     borders,
     composite,
@@ -74,7 +74,7 @@ def _read_apart(
 
 def _through_cache(unit: Unit, window: int, known: Catalogue) -> list[FilePart]:
     """The parts of a unit: kept ones where they leave out no more than they may, else read, and kept."""
-    if (kept := _kept(unit, known.sated)) is not None:
+    if (kept := covered_parts(unit, known.sated)) is not None:
         return kept
     split, before = unit[0], status_of(unit)
     if split.whole:
@@ -91,18 +91,13 @@ def _through_cache(unit: Unit, window: int, known: Catalogue) -> list[FilePart]:
     return parts
 
 
-def _kept(unit: Unit, sated: Sated) -> list[FilePart] | None:
-    found = find(unit)
-    return parts_of(found, unit) if found is not None and covers(sated, found.entry.sated) else None
-
-
 def _by_pieces(split: Split, of_pieces: Sequence[Split], window: int, known: Catalogue) -> tuple[FilePart, Address | None]:
     """The part of a range put together of those of its pieces, the most of which may be kept."""
     parts: list[FilePart] = []
     addresses: list[Address | None] = []
     for piece in of_pieces:
         found = find((piece,), seen=False)
-        own = parts_of(found, (piece,)) if found is not None and covers(known.sated, found.entry.sated) else None
+        own = None if found is None or not covers(known.sated, found.entry.sated) else parts_of(found, (piece,))
         if found is not None and own is not None:
             parts += own
             addresses.append(found.address)
@@ -309,11 +304,11 @@ def _scan(plan: Plan, spark: Spark | None, signatures: Sequence[Signature] | Non
         watch(read)
 
     try:
-        unread, waiting = _apart_from_kept(plan.tasks) if known is None else (plan.tasks, [])
-        waiting = _take_covered(waiting, sated, take)
+        unread, waiting = apart_from_kept(in_order(plan.tasks)) if known is None else (plan.tasks, [])
+        waiting = take_covered(waiting, sated, take)
         for tasks, parts_read in rounds(unread, reading, spark):
             take(chain.from_iterable(tasks), parts_read)
-        left_out_more = _take_covered(waiting, sated, take)
+        left_out_more = take_covered(waiting, sated, take)
         for tasks, parts_read in rounds([list(unit) for unit, _ in left_out_more], reading, spark) if left_out_more else ():
             take(chain.from_iterable(tasks), parts_read)
         if (store := next((file.cache for file in plan.files if file.cache is not None), None)) is not None:
@@ -323,36 +318,6 @@ def _scan(plan: Plan, spark: Spark | None, signatures: Sequence[Signature] | Non
             raise
         raise stop from Unread(_all(plan, [tables(each, [*one.parts(), *_not_read(each, one.done)], one.limits) for each, one in found]))
     return _all(plan, [tables(each, one.take(), one.limits) for each, one in found])
-
-
-def _apart_from_kept(tasks: Sequence[list[Split]]) -> tuple[list[list[Split]], list[tuple[Unit, Hit]]]:
-    """What has to be read, and the units that are kept, the beginnings and ends of files first."""
-    unread, kept = [], []
-    for task in in_order(tasks):
-        found = [(unit, entry) for unit in units_of([split for split in task if is_kept(split)]) if (entry := find(unit)) is not None]
-        kept += found
-        known = {id(split) for unit, _ in found for split in unit}
-        if rest := [split for split in task if id(split) not in known]:
-            unread.append(rest)
-    return unread, kept
-
-
-def _take_covered(
-    waiting: list[tuple[Unit, Hit]], sated: Mapping[int, Sated], take: Callable[[Unit, Iterable[FilePart]], None]
-) -> list[tuple[Unit, Hit]]:
-    """Takes those of `waiting` that leave out no more than they may, each of which may let others be taken; gives the rest."""
-    while True:
-        left = []
-        for unit, found in waiting:
-            good = covers(sated.get(unit[0].file.origin.order, {}), found.entry.sated)
-            parts_kept = parts_of(found, unit) if good else None
-            if parts_kept is None:
-                left.append((unit, found))
-            else:
-                take(unit, parts_kept)
-        if len(left) == len(waiting):
-            return left
-        waiting = left
 
 
 def _all(plan: Plan, made: Sequence[Tables]) -> Tables:
