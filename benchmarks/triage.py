@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks import yardstick  # the checkout is put on the path above
 from benchmarks.bench import Bench, Part, found, print_table
-from benchmarks.goals import Row, compared
+from benchmarks.corpora import MB
+from benchmarks.goals import Row, compared, taken
 from benchmarks.measuring import ROOT, Cost, alternate, peak, run, wall
 
 THIN = 0.01
@@ -23,8 +25,10 @@ INCIDENT = ROOT / "fixtures" / "incidents" / "ill" / "broker-shrink-restart-loop
 _MEMORY_ROUNDS = 3
 
 
-def triage(path: Path) -> list[str]:
-    return [str(Path(sys.executable).with_name("diag")), "triage", "-q", "-o", "json", str(path)]
+def triage(path: Path, *, cache: bool = False) -> list[str]:
+    """`cache`: what was found in the logs is kept, and used if it is there."""
+    kept = [] if cache else ["--no-cache"]
+    return [str(Path(sys.executable).with_name("diag")), "triage", "-q", *kept, "-o", "json", str(path)]
 
 
 def duckdb(path: Path, launch: str, count: int | None = None) -> list[str]:
@@ -130,9 +134,35 @@ def _peaks(bench: Bench, what: str, large: Path, small: Path) -> Row:
     return compared(f"peak memory (PSS) of all processes of `diag triage`, {what}", 1.15, costs[large], costs[small], peak)
 
 
+def again(bench: Bench) -> Iterator[Row]:
+    """What the scan cache costs the first time, and what it saves then, also where a log has grown by a hundredth."""
+    path = bench.corpora.cluster(bench.size(1000), THIN)
+    run(triage(path))
+    without, first, second, grown = list[Cost](), list[Cost](), list[Cost](), list[Cost]()
+    log = path / "taskmanager-1.log"
+    size = log.stat().st_size
+    tail = log.read_bytes()[-bench.size(1000) * MB // 100 :]
+    for _ in range(bench.rounds):
+        run([str(Path(sys.executable).with_name("diag")), "doctor", "--empty-cache"])
+        without.append(run(triage(path)))
+        first.append(run(triage(path, cache=True)))
+        second.append(run(triage(path, cache=True)))
+        with log.open("ab") as more:
+            more.write(tail)
+        try:
+            grown.append(run(triage(path, cache=True)))
+        finally:
+            os.truncate(log, size)
+    what = f"whole `diag triage`, {bench.size(1000)} MB, wall"
+    yield compared(f"{what}, what is found is kept, against --no-cache", 1.05, first, without, wall)
+    yield compared(f"{what}, a second time, against --no-cache", None, second, without, wall)
+    yield compared(f"{what}, a third time, one log grown by a hundredth of all, against --no-cache", None, grown, without, wall)
+    yield taken(f"`diag triage`, {bench.size(1000)} MB, a second time, seconds", 2.0, [cost.wall for cost in second])
+
+
 PARTS: dict[str, Part] = {
     "recorded": recorded, "recorded-1gb": recorded_gigabyte, "recorded-memory": recorded_memory,
-    "1gb": one_gigabyte, "4gb": four_gigabytes, "memory": memory,
+    "again": again, "1gb": one_gigabyte, "4gb": four_gigabytes, "memory": memory,
 }  # fmt: skip
 
 if __name__ == "__main__":

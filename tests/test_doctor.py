@@ -19,7 +19,7 @@ def by_name(found: list[Check]) -> dict[str, Check]:
 
 def test_without_spark_it_looks_at_everything_else() -> None:
     found = by_name(list(checks(spark=False)))
-    assert list(found) == ["python", "packages", "matcher", "java", "class-data archive", "waiting JVM", "temporary space"]
+    assert list(found) == ["python", "packages", "matcher", "java", "class-data archive", "waiting JVM", "scan cache", "temporary space"]
     assert found["java"].state == "ok"
     assert "pyspark 4." in found["packages"].says
 

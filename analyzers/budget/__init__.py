@@ -115,6 +115,11 @@ class Budget:
     """Logs that are read once more for what came after the last poll."""
     polled_bytes: int = 64 << 20
 
+    scan_cache_bytes: int = 1 << 30
+    """Of what was found in large logs, kept in the user's cache directory."""
+    scan_cache_entry_bytes: int = 64 << 20
+    scan_cache_unpacked_bytes: int = 512 << 20
+
     # ---- what other tools show --------------------------------------------------------------------------------------
 
     state_bytes: int = 64 << 20

@@ -26,9 +26,12 @@ from analyzers.readers.log_crowds import crowd
 from analyzers.readers.log_days import Days, Written, days_of
 from analyzers.readers.log_rounds import Spark, in_turn, is_much
 from analyzers.readers.notes import notes
+from analyzers.readers.object_stores import is_remote
 from analyzers.readers.opening import CHUNK, TROUBLES, at_most, open_file, packing_of, parts, trouble_text
+from analyzers.readers.scan_cache.store import opened
+from analyzers.readers.scan_cache.units import LEAST_BYTES, LEAST_IN_ALL_BYTES, was_seen
 from analyzers.readers.sources import MOST_NOTES, Candidate, Discovery, discover, series_key
-from analyzers.readers.splits import SPLIT_BYTES, LogFile, Split, pack, splits_of
+from analyzers.readers.splits import SPLIT_BYTES, UNPACKED, LogFile, Split, pack, splits_of
 from analyzers.readers.state_texts import MOST_FILES, StateText, read_states
 from analyzers.states.recognise import might_hold
 
@@ -57,6 +60,7 @@ class LogOptions:
     scope: str = ""
     stdin: bytes | IO[bytes] | None = None
     relative_to: str | None = None
+    cache: str | None = None  # the directory of the scan cache; None: without
     names: Mapping[str, str] = field(default_factory=dict)
     split_bytes: int = SPLIT_BYTES
     window: int = WINDOW
@@ -123,6 +127,8 @@ def plan(paths: Sequence[str], options: LogOptions | None = None, spark: Spark |
     zone = zone_from_option(options.log_timezone) if options.log_timezone else None
     real = [_put_aside(options.stdin or b"", result) if path == _STDIN else path for path in paths]
     found = discover(real)
+    if options.own or sum(candidate.size for candidate in found.candidates) < LEAST_IN_ALL_BYTES:  # what is kept knows nothing of `own`
+        options = result.options = replace(options, cache=None)
     for name, why, whole in found.troubles:
         result.sources.append(
             {"name": _shown(name, options, result), "kind": "logs", "state": "failed" if whole else "partial", "why": why}
@@ -130,7 +136,7 @@ def plan(paths: Sequence[str], options: LogOptions | None = None, spark: Spark |
     result.bundles = found.bundles
     result.notes += [f"{folder} holds tables that diag saved, which are no logs: --bundle judges them" for folder in found.bundles]
     left: list[_Sniffed] = []
-    if spark is not None and is_much(len(found.candidates), sum(candidate.size for candidate in found.candidates)):
+    if spark is not None and (is_much(len(found.candidates), 0) or _is_much_unread(found.candidates, options)):
         spark.workers.start()
     sniffed = list(_look(found, result, left, spark))
     fragments = _fragments(found, result, left, alone=not sniffed)
@@ -156,6 +162,14 @@ def plan(paths: Sequence[str], options: LogOptions | None = None, spark: Spark |
         f"the logs of {len(clusters)} clusters that have no job in common: each is judged by itself, as the directory that it is in"
     )
     return result
+
+
+def _is_much_unread(candidates: Sequence[Candidate], options: LogOptions) -> bool:
+    """Whether workers are of use for what was not read before."""
+    if not is_much(0, sum(one.size for one in candidates)) or options.cache is None or (store := opened(options.cache)) is None:
+        return is_much(0, sum(one.size for one in candidates))
+    new = (one.size for one in candidates if one.size < LEAST_BYTES or is_remote(one.path) or not was_seen(store, one.path))
+    return is_much(0, sum(new))
 
 
 def _share_out(result: Plan, sniffed: list[_Sniffed], zone: Zone | None, before: int = 0) -> None:
@@ -374,9 +388,13 @@ def _log_file(
         log.name, order, found.role, found.host, log.zone, year, newest, days.first, days.last,
         to_ms(result.options.since), to_ms(result.options.until), result.inside, edges,
     )  # fmt: skip
+    path = one.candidate.path
+    large = one.candidate.size * (UNPACKED if one.packed else 1) >= LEAST_BYTES
+    local = path not in result.temporary and not is_remote(path)
+    store = opened(result.options.cache) if result.options.cache is not None and large and local else None
     return LogFile(
         one.candidate.path, one.members, origin, one.candidate.size, one.packed, found.splittable and not one.packed,
-        found.wrapping, found.encoding, found.layout, found.bare_returns,
+        found.wrapping, found.encoding, found.layout, found.bare_returns, store,
     )  # fmt: skip
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from typing import IO
 
+from analyzers.budget import BUDGET
 from analyzers.logs.scan.bound import Bound, Limits
 from analyzers.logs.scan.captures import Catalogue, catalogue
 from analyzers.logs.scan.kernel import WINDOW, Scanner
@@ -17,10 +19,30 @@ from analyzers.logs.wrappings import documents
 from analyzers.logs.wrappings.unwrapping import Unwrapper, needs_whole
 from analyzers.logs.wrappings.unwrapping import pour as unwrap_whole
 from analyzers.readers.log_plan import LogOptions, Plan, plan
-from analyzers.readers.log_rounds import Read, Spark, rounds
+from analyzers.readers.log_rounds import Read, Spark, in_order, rounds
 from analyzers.readers.log_tables import LONG_LOGS, Tables, tables
 from analyzers.readers.opening import TROUBLES, decoded, line_feeds, line_runs, open_file, parts, trouble_text
-from analyzers.readers.splits import Split, border
+from analyzers.readers.scan_cache.hits import apart_from_kept, covered_parts, take_covered
+from analyzers.readers.scan_cache.store import prune
+from analyzers.readers.scan_cache.units import (
+    Address,
+    Digesting,
+    Unit,
+    borders,
+    composite,
+    covers,
+    digest_of,
+    find,
+    is_kept,
+    is_unchanged,
+    keep,
+    note_seen,
+    parts_of,
+    pieces,
+    status_of,
+    units_of,
+)
+from analyzers.readers.splits import Split
 from analyzers.tables import Row
 from analyzers.tables.by_column import ByColumn
 from analyzers.tables.memory import gc_paused
@@ -40,7 +62,11 @@ def read_splits(
     """The parts of one task, without what groups that are `sated` need not keep. Runs on executors. A file that cannot be read gives a part
     that says so. `own`: signatures of a user's own, beside all others."""
     with gc_paused():
-        yield from _read_splits(splits, window, catalogue(signatures, own=own).sparing(sated or {}))
+        known = catalogue(signatures, own=own).sparing(sated or {})
+        kept = [split for split in splits if is_kept(split)] if signatures is None else []
+        yield from _read_splits([split for split in splits if not is_kept(split)] if kept else splits, window, known)
+        for unit in units_of(kept):
+            yield from _through_cache(unit, window, known)
 
 
 def _read_apart(
@@ -52,6 +78,47 @@ def _read_apart(
 ) -> Iterator[FilePart]:
     """`read_splits` of one cluster's task; `sated` by the order of the file."""
     yield from read_splits(splits, window, signatures, sated.get(splits[0].file.origin.order), own)
+
+
+def _through_cache(unit: Unit, window: int, known: Catalogue) -> list[FilePart]:
+    """The parts of a unit: kept ones where they leave out no more than they may, else read, and kept."""
+    if (kept := covered_parts(unit, known.sated)) is not None:
+        return kept
+    split, before = unit[0], status_of(unit)
+    if split.whole:
+        parts = list(_read_splits(unit, window, known))
+        address = digest_of(unit) if is_unchanged(unit, before) else None
+        address = address if is_unchanged(unit, before) else None
+    else:
+        of_pieces = pieces(split)
+        in_pieces = split.end >= split.file.size or find(of_pieces[:1], seen=False) is not None
+        part, address = _by_pieces(split, of_pieces, window, known) if in_pieces else _read_range(split, known, window, digest=True)
+        parts = [part]
+    keep(unit, address, parts, known.sated)
+    note_seen(unit, address, before)
+    return parts
+
+
+def _by_pieces(split: Split, of_pieces: Sequence[Split], window: int, known: Catalogue) -> tuple[FilePart, Address | None]:
+    """The part of a range put together of those of its pieces, the most of which may be kept."""
+    parts: list[FilePart] = []
+    addresses: list[Address | None] = []
+    for piece in of_pieces:
+        found = find((piece,), seen=False)
+        own = None if found is None or not covers(known.sated, found.entry.sated) else parts_of(found, (piece,))
+        if found is not None and own is not None:
+            parts += own
+            addresses.append(found.address)
+            continue
+        part, address = _read_range(piece, known, window, digest=True)
+        keep((piece,), address, [part], known.sated)
+        parts.append(part)
+        addresses.append(address)
+    if any(part.trouble for part in parts) or sum(part.lines for part in parts) >= BUDGET.short_lines // 8:
+        return _read_range(split, known, window)  # what ends the reading of a range is counted over all of it
+    whole = merge_parts(parts)
+    whole.part = split.part
+    return whole, composite(addresses)
 
 
 def _read_splits(splits: Sequence[Split], window: int, known: Catalogue) -> Iterator[FilePart]:
@@ -69,18 +136,19 @@ def _read_splits(splits: Sequence[Split], window: int, known: Catalogue) -> Iter
             except TROUBLES as error:
                 yield from reading.finish(trouble_text(error))
         else:
-            yield _read_range(split, known, window)
+            yield _read_range(split, known, window)[0]
     for path, wanted in archives.items():
         yield from _read_archive(path, wanted, known, window)
 
 
-def _read_range(split: Split, known: Catalogue, window: int) -> FilePart:
+def _read_range(split: Split, known: Catalogue, window: int, *, digest: bool = False) -> tuple[FilePart, Address | None]:
+    """What a range holds, and the address of its bytes where they are to be digested."""
     scanner = Scanner(split.file.origin, known, split.part)
-    left, trouble = 0, None
+    left, trouble, address = 0, None, None
     try:
-        with open_file(split.file.path) as stream:
-            start = border(stream, split.start, split.file.size)
-            end = split.file.size if split.end >= split.file.size else border(stream, split.end, split.file.size)
+        with open_file(split.file.path) as opened:
+            start, end = borders(opened, split)
+            stream = Digesting(opened, start) if digest else opened
             left = end - _by_windows(scanner, stream, start, end, window)
             stream.seek(end - left)
             while left > 0:
@@ -89,14 +157,15 @@ def _read_range(split: Split, known: Catalogue, window: int) -> FilePart:
                     break
                 left -= len(chunk)
                 scanner.feed(chunk, last=left <= 0)
+            address = stream.address(end) if isinstance(stream, Digesting) else None
     except TROUBLES as error:
         trouble = trouble_text(error)
     part = scanner.finish()
     part.trouble = trouble or (f"became shorter while it was read ({left} bytes are gone)" if left > 0 else None)
-    return part
+    return part, address
 
 
-def _by_windows(scanner: Scanner, stream: IO[bytes], start: int, end: int, window: int) -> int:
+def _by_windows(scanner: Scanner, stream: IO[bytes] | Digesting, start: int, end: int, window: int) -> int:
     """How far it was possible to read without putting pieces together: each window begins with an event, the last one is read again."""
     while start < end:
         stream.seek(start)
@@ -229,18 +298,29 @@ def _scan(plan: Plan, spark: Spark | None, signatures: Sequence[Signature] | Non
     def reading() -> Read:
         return partial(_read_apart, window=plan.options.window, signatures=known, sated=dict(sated), own=plan.options.own)
 
+    def take(splits: Iterable[Split], parts_read: Iterable[FilePart]) -> None:
+        nonlocal read
+        by_cluster: dict[int, list[FilePart]] = defaultdict(list)
+        for part in parts_read:
+            by_cluster[of[part.order]].append(part)
+        for number, some in by_cluster.items():
+            each, one = found[number]
+            one.add(some)
+            if one.sated:
+                sated.update((file.origin.order, one.sated) for file in each.files)
+        read += sum(split.end - split.start for split in splits)
+        watch(read)
+
     try:
-        for tasks, parts_read in rounds(plan.tasks, reading, spark):
-            by_cluster: dict[int, list[FilePart]] = defaultdict(list)
-            for part in parts_read:
-                by_cluster[of[part.order]].append(part)
-            for number, some in by_cluster.items():
-                each, one = found[number]
-                one.add(some)
-                if one.sated:
-                    sated.update((file.origin.order, one.sated) for file in each.files)
-            read += sum(split.end - split.start for task in tasks for split in task)
-            watch(read)
+        unread, waiting = apart_from_kept(in_order(plan.tasks)) if known is None else (plan.tasks, [])
+        waiting = take_covered(waiting, sated, take)
+        for tasks, parts_read in rounds(unread, reading, spark):
+            take(chain.from_iterable(tasks), parts_read)
+        left_out_more = take_covered(waiting, sated, take)
+        for tasks, parts_read in rounds([list(unit) for unit, _ in left_out_more], reading, spark) if left_out_more else ():
+            take(chain.from_iterable(tasks), parts_read)
+        if (store := next((file.cache for file in plan.files if file.cache is not None), None)) is not None:
+            prune(store.directory)
     except BaseException as stop:
         if isinstance(stop, Exception) or not any(one.done for _, one in found):
             raise

@@ -11,10 +11,11 @@ import numpy as np
 from analyzers.logs.scan.lines import dated_lines
 from analyzers.logs.scan.origin import Origin
 from analyzers.logs.wrappings.wrappings import Wrapping
+from analyzers.readers.scan_cache.store import Store
 
 SPLIT_BYTES = 64 << 20
 _STEP = 256 << 10
-_UNPACKED = 6  # how much larger a compressed log is; a guess, only to share out work
+UNPACKED = 6  # how much larger a compressed log is; a guess, only to share out work
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,7 @@ class LogFile:
     encoding: str | None = None
     layout: str | None = None
     bare_returns: bool = False  # lines end in a carriage return alone
+    cache: Store | None = None  # where what is found in it is kept
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Split:
 
     @property
     def weight(self) -> int:
-        return (self.file.size * _UNPACKED if self.file.packed else self.file.size) if self.whole else self.end - self.start
+        return (self.file.size * UNPACKED if self.file.packed else self.file.size) if self.whole else self.end - self.start
 
 
 def splits_of(file: LogFile, split_bytes: int = SPLIT_BYTES) -> list[Split]:

@@ -43,6 +43,7 @@ def checks(*, spark: bool = True, spark_master: str = "local[*]") -> Iterator[Ch
     yield from _shielded("java", _java)
     yield from _shielded("class-data archive", _archive)
     yield from _shielded("waiting JVM", _waiting)
+    yield from _shielded("scan cache", _scan_cache)
     yield from _shielded("temporary space", _temporary_space)
     if spark:
         yield from _shielded("spark", lambda: _spark(spark_master))
@@ -56,6 +57,7 @@ def doctor(
         str, typer.Option("--spark-master", metavar="URL", envvar="DIAG_SPARK_MASTER", help="Where Spark runs.")
     ] = "local[*]",
     end_warm: Annotated[bool, typer.Option("--end-warm", help="Only end the JVM that --keep-warm left.")] = False,
+    empty_cache: Annotated[bool, typer.Option("--empty-cache", help="Only delete what was kept of large logs.")] = False,
 ) -> int:
     """Is everything here that diag needs? Looks at this host only.
 
@@ -76,6 +78,9 @@ def doctor(
 
         ended = end(place())
         context.obj.write(f"ended the waiting JVM, pid {ended.java}\n" if ended is not None else "no JVM was waiting\n")
+        return ExitCode.CLEAN
+    if empty_cache:
+        context.obj.write(_emptied())
         return ExitCode.CLEAN
     from cli.shell.environment import harmless
 
@@ -203,6 +208,42 @@ def _waiting() -> Check:
     left, age = max(0, found.ends - now) / 60, (now - found.since) / 60
     says = f"pid {found.java} for {age:.0f} min{memory}; ends in {left:.0f} min, or with the next command, or with `diag doctor --end-warm`"
     return Check("waiting JVM", "ok", says)
+
+
+def _scan_cache() -> Check:
+    from analyzers.readers.scan_cache.store import extent, is_own
+    from cli.options.cache import SWITCH, scan_cache
+
+    directory = scan_cache(off=os.environ.get(SWITCH, "") not in ("", "0"))
+    if directory is None:
+        return Check("scan cache", "ok", f"off: {SWITCH} is set, or there is no home directory")
+    try:
+        if is_own(directory):
+            held = extent(directory)
+            says = f"{held.entries} entries of {held.size_bytes / 1e6:,.1f} MB in {directory}; `diag doctor --empty-cache` deletes them"
+            return Check("scan cache", "ok", says)
+    except FileNotFoundError:
+        return Check("scan cache", "ok", f"nothing yet; a triage of large logs makes it, in {directory}")
+    fix = "Make it a directory of mode 0700 of this user; without it large logs are read again each time."
+    return Check("scan cache", "warning", f"others can read or write {directory}, so it is not used", fix)
+
+
+def _emptied() -> str:
+    """Deletes the scan cache, and says what it held."""
+    from analyzers.readers.scan_cache.store import empty, is_own
+    from cli.options.cache import scan_cache
+
+    directory = scan_cache(off=False)
+    try:
+        if directory is None or not is_own(directory):
+            raise CannotLook(f"{directory} is not this user's alone, so nothing in it was deleted.", "Look at its owner and its mode.")
+        gone = empty(directory)
+    except FileNotFoundError:
+        return "no logs were kept\n"
+    except OSError as error:
+        why = f"the scan cache in {directory} cannot be deleted: {error.strerror}."
+        raise CannotLook(why, "Look at its owner and its mode.") from error
+    return f"deleted {gone.entries} entries of {gone.size_bytes / 1e6:,.1f} MB from {directory}\n"
 
 
 def _temporary_space() -> Check:

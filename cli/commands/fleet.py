@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from cli.options.cache import NoCache, scan_cache
 from cli.options.flink import FlinkRestAuth
 from cli.options.kafka import seconds
 from cli.options.own_rules import Rules, own_rules
@@ -129,6 +130,7 @@ def fleet(
     cores: Cores = None,
     memory: Memory = DEFAULT_MEMORY,
     no_pager: NoPager = False,
+    no_cache: NoCache = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
@@ -190,6 +192,7 @@ def fleet(
         log_timezone=log_timezone,
         spark_master=master,
         memory=memory,
+        cache=scan_cache(off=no_cache),
         verbosity=environment.verbosity,
         outputs=tuple(outputs or ()),
         redaction_key=redaction_key,

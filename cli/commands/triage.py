@@ -13,6 +13,7 @@ from typing import IO, Annotated
 import typer
 
 from analyzers.readers.object_stores import is_remote
+from cli.options.cache import NoCache, scan_cache
 from cli.options.report import reporting
 from cli.options.shared import LogTimezone, RunOptions, Since, Until, moment
 from cli.runs.live_sources import NOTHING_LIVE, LiveSources, asking_live
@@ -50,6 +51,7 @@ def triage(
     until: Until = None,
     log_timezone: LogTimezone = None,
     baseline: Baseline = None,
+    no_cache: NoCache = False,
 ) -> int:
     """Say why a job is stalled or restarting, since when, and what to change.
 
@@ -81,7 +83,7 @@ def triage(
     if baseline == "-":
         raise UsageError("--baseline reads no standard input", "Name a report that -o json saved, or a bundle.")
     existing([baseline] if baseline is not None else [])
-    options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone)
+    options = replace(options, since=moment(since), until=moment(until), log_timezone=log_timezone, cache=scan_cache(off=no_cache))
     from cli.runs.evidence import Interrupted
     from cli.runs.triage import run, unread
 

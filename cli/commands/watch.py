@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from cli.options.cache import NoCache, scan_cache
 from cli.options.kafka import seconds
 from cli.options.own_rules import Rules, own_rules
 from cli.options.report import (
@@ -132,6 +133,7 @@ def watch(
     cores: Cores = None,
     memory: Memory = DEFAULT_MEMORY,
     keep_warm: KeepWarm = False,
+    no_cache: NoCache = False,
     quiet: Quiet = False,
     verbose: Verbose = False,
 ) -> int:
@@ -186,6 +188,7 @@ def watch(
         spark_master=master_with(spark_master, cores),
         memory=heap(memory),
         keep_warm=keep_warm,
+        cache=scan_cache(off=no_cache),
         verbosity=environment.verbosity,
     )
     live.collectors()  # an address that cannot be understood is refused before anything is started

@@ -125,6 +125,8 @@ class RunOptions:
     spark_master: str = DEFAULT_MASTER
     memory: str = DEFAULT_MEMORY
     keep_warm: bool = False
+    cache: str | None = None
+    """The directory of what was found in large logs, from run to run; None: without."""
     facts_only: bool = False
     verbosity: int = 0
     thresholds: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -181,7 +181,9 @@ def _judged(
     from analyzers.readers.log_plan import LogOptions
     from cli.runs.fleet_meter import Meter
 
-    read = LogOptions(options.log_timezone, inside=(options.since, options.until), apart=False, own=options.own_signatures)
+    read = LogOptions(
+        options.log_timezone, inside=(options.since, options.until), cache=options.cache, apart=False, own=options.own_signatures
+    )
     choice = Choice(options.runs, options.keeps, options.since, options.until, hide, options.own)
     find: Find = found_of
     with NamedTemporaryFile(prefix="diag-done-") as counter:

@@ -60,8 +60,8 @@ def gathered(
             from analyzers.readers.log_scan import LogOptions
 
             read = LogOptions(
-                options.log_timezone, inside=(options.since, options.until), stdin=stdin, apart=apart, names=names or {},
-                own=options.own_signatures,
+                options.log_timezone, inside=(options.since, options.until), stdin=stdin, cache=options.cache, apart=apart,
+                names=names or {}, own=options.own_signatures,
             )  # fmt: skip
             try:
                 parts.append(scanned(list(paths), read, engine, progress, crowds=crowds))
