@@ -33,6 +33,8 @@ RUNS = [
     (["explain", "BRK101"], 0, "BRK101"),
     (["rules", "-o", "plain", "BRK101"], 0, "BRK101"),
     (["schema"], 0, "$schema"),
+    (["demo"], 0, "broker-shrink"),
+    (["demo", "broker-shrink", "-q"], 1, "BRK101"),
     (["doctor", "--no-spark"], 0, "java"),
     (["broker-health", "-b", NOWHERE, "--timeout", "3s", "--facts-only", "-o", "json"], 1, NOWHERE),
     (["lag-report", "-b", NOWHERE, "--group", "g", "--timeout", "3s", "--facts-only"], 3, "refused"),
