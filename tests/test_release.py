@@ -48,3 +48,12 @@ def test_two_builds_are_the_same_bytes(tmp_path: Path) -> None:
     assert {(each.mtime, each.uid, each.uname) for each in members} == {(EPOCH, 0, "")}
     assert [each.name for each in members if each.issym() or each.islnk()] == []
     assert any(each.name.endswith("/cli/incidents/broker-shrink/jobmanager.log") for each in members)
+
+
+def test_the_release_names_files_that_are_there_and_no_secret() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+    named = re.findall(r"(?<![\w/])((?:\.ci|requirements)/[\w.]+|pyproject\.toml|CHANGELOG\.md)", workflow)
+    assert {"pyproject.toml", "CHANGELOG.md", ".ci/build.py", "requirements/run.txt"} <= set(named)
+    assert [name for name in named if not (ROOT / name).is_file()] == []
+    assert "secrets." not in workflow
+    assert workflow.count("id-token: write") == 2, "one job signs, one publishes"
