@@ -35,6 +35,8 @@ RUNS = [
     (["rules", "check", ROOT / "tests" / "data" / "own_rules.toml"], 0, "Vault refuses"),
     (["explain", "ACME101", "--rules", ROOT / "tests" / "data" / "own_rules.toml"], 0, "a longer TTL"),
     (["schema"], 0, "$schema"),
+    (["demo"], 0, "broker-shrink"),
+    (["demo", "broker-shrink", "-q"], 1, "BRK101"),
     (["doctor", "--no-spark"], 0, "java"),
     (["broker-health", "-b", NOWHERE, "--timeout", "3s", "--facts-only", "-o", "json"], 1, NOWHERE),
     (["lag-report", "-b", NOWHERE, "--group", "g", "--timeout", "3s", "--facts-only"], 3, "refused"),

@@ -42,6 +42,7 @@ STAGES = (
     "cli.engine",
     "cli.collectors",
     "cli.options",
+    "cli.incidents",
     "cli.runs",
     "cli.tools",
     "cli.commands",

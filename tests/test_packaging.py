@@ -14,14 +14,15 @@ import pytest
 
 from analyzers.bundle import own_process, parquet
 from cli.collectors import kafka_library
+from cli.incidents import incidents
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCKS = [*sorted((ROOT / "requirements").glob("*.txt")), ROOT / ".ci" / "audit.txt"]
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """The names in a wheel built from a copy, so that no build directory is left in the checkout (setuptools would pick it up)."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A wheel built from a copy, so that no build directory is left in the checkout (setuptools would pick it up)."""
     copy = tmp_path_factory.mktemp("source")
     for name in ("cli", "analyzers"):
         shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns("__pycache__"))
@@ -33,7 +34,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     target = copy / "wheels"
     command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "--no-index", "-w", str(target), str(copy)]
     subprocess.run(command, check=True, capture_output=True, text=True)
-    (built,) = target.glob("streamdiag-*.whl")
+    (made,) = target.glob("streamdiag-*.whl")
+    return made
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> list[str]:
+    """The names in the wheel."""
     return zipfile.ZipFile(built).namelist()
 
 
@@ -50,6 +57,54 @@ def test_files_read_at_run_time_are_inside(wheel: list[str]) -> None:
     tables = {str(path.relative_to(ROOT)) for path in (ROOT / "analyzers").rglob("*.toml")}
     assert tables, "the rooms of components and inference read tables"
     assert tables <= set(wheel)
+
+
+def test_the_recorded_incidents_are_inside_as_files(built: Path) -> None:
+    """In the checkout they are links to the fixtures."""
+    packed = zipfile.ZipFile(built)
+    for incident in incidents():
+        logs = {path.relative_to(incident.path).as_posix(): path for path in incident.path.rglob("*") if path.is_file()}
+        inside = {name.removeprefix(f"cli/incidents/{incident.name}/") for name in packed.namelist()} & set(logs)
+        assert inside == set(logs)
+        assert all(packed.read(f"cli/incidents/{incident.name}/{name}") == path.read_bytes() for name, path in logs.items())
+
+
+def _in_an_empty_environment(python: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
+    own = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME", "PIP_TARGET", "PIP_PREFIX")}
+    command = [str(python), *map(str, arguments)]
+    return subprocess.run(command, cwd=python.parent, env=own, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.long
+@pytest.mark.jvm
+@pytest.mark.timeout(1200)
+def test_the_wheel_alone_diagnoses_its_incidents(built: Path, tmp_path: Path) -> None:
+    """From an empty environment to a verdict, with nothing of the checkout but the locks."""
+    assert _in_an_empty_environment(Path(sys.executable), "-m", "venv", tmp_path / "venv").returncode == 0
+    python = tmp_path / "venv" / "bin" / "python"
+    java = [] if shutil.which("java") or os.environ.get("JAVA_HOME") else ["-r", ROOT / "requirements" / "java.txt"]
+    locked = _in_an_empty_environment(
+        python, "-m", "pip", "install", "-q", "--require-hashes", "-r", ROOT / "requirements" / "run.txt", *java
+    )
+    if locked.returncode != 0 and os.environ.get("CI") != "true":
+        pytest.skip(f"no package index here: {locked.stderr.strip()[-200:]}")
+    assert locked.returncode == 0, locked.stderr
+    installed = _in_an_empty_environment(python, "-m", "pip", "install", "-q", "--no-deps", "--no-index", built)
+    assert installed.returncode == 0, installed.stderr
+    program = python.parent / "diag"
+    listed = _in_an_empty_environment(program, "demo")
+    assert [line.split("\t")[0] for line in listed.stdout.splitlines()] == [each.name for each in incidents()]
+    for name, code, says in (
+        ("broker-shrink", 1, "BRK101"),
+        ("stuck-barrier", 1, "CKP103"),
+        ("poison-record", 1, "RST202"),
+        ("healthy-shrink", 0, ""),
+    ):
+        ran = _in_an_empty_environment(program, "demo", name)
+        assert ran.returncode == code, ran.stderr
+        assert says in ran.stdout
+        assert f"{tmp_path}" in ran.stderr, "the recordings of the wheel, not those of the checkout"
+        assert "\nlook at\n  1  " in ran.stderr
 
 
 def test_every_module_of_the_checkout_is_inside(wheel: list[str]) -> None:

@@ -21,6 +21,7 @@ _IN_HELP = (
     "explain",
     "schema",
     "mcp",
+    "demo",
     "doctor",
 )
 """Order of the help: what one types first in an incident comes first; others follow by name."""
