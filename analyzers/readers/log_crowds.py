@@ -20,7 +20,8 @@ from analyzers.tables import Row
 
 TOGETHER = 3
 """So many clusters are judged as one: that a job runs twice, or was submitted again in another directory, shows only there. So do the
-brokers' logs beside them. More of them are a crowd, in which lines of one would be taken for another's."""
+brokers' logs beside them. More of them are a crowd, in which lines of one would be taken for another's. So are two or three whose clients
+name no bootstrap server in common: they are two systems."""
 COORDINATORS = ("jobmanager", "spark-driver")
 _READ = 4 << 20  # of each text; a coordinator names its jobs again and again
 _AT_END = 1 << 20
@@ -29,6 +30,8 @@ _IDS = re.compile(
     rb"(?:[ :=](?:[Ii][Dd][ :=]*|with (?:JobId=|job id )|'[^'\n]{0,200}' |[^\n(]{1,120}? )??|Id[:=] ?)\(?([0-9a-f]{32})\b"
     rb"|\b(application_\d{10,13}_\d+)|\b(app-\d{14}-\d{4})|\[id = ([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
 )
+_SERVERS = re.compile(rb"(?<![\w.])bootstrap\.servers[ =:]{1,3}\[?([\w.-]{1,200}:\d{2,5}(?:,[ ]?[\w.-]{1,200}:\d{2,5}){0,30})")
+_APART = 2
 _ID, _STEP = 32, 8
 _HEX, _WORD = np.zeros(256, bool), np.zeros(256, bool)
 _HEX[list(b"0123456789abcdef")] = True
@@ -43,11 +46,12 @@ def crowd(logs: Sequence[Log]) -> list[tuple[str, list[int]]]:
     for number, (path, members, _) in enumerate(logs):
         homes[os.path.dirname("!".join((path, *members)))].append(number)
     leading = {home for home, own in homes.items() if any(logs[number][2] in COORDINATORS for number in own)}
-    if len(leading) <= TOGETHER:
+    if len(leading) < _APART:
         return []
-    ids = _ids_below(logs, homes)
+    ids, servers = _named_below(logs, homes)
     sets = _joined([(frozenset((home,)), frozenset(ids[home])) for home in homes if ids[home]])
-    if sum(bool(leading & own) for own in sets) <= TOGETHER:
+    led = [own for own in sets if leading & own]
+    if len(led) <= TOGETHER and not _are_apart([frozenset().union(*(servers[home] for home in own)) for own in led]):
         return []
     top = os.path.commonpath([home or "." for home in homes]) if len({os.path.isabs(home) for home in homes}) == 1 else ""
     of = {home: number for number, own in enumerate(sets) for home in own}
@@ -61,6 +65,11 @@ def crowd(logs: Sequence[Log]) -> list[tuple[str, list[int]]]:
         name = name if name not in named else f"{name} ({own[0]})"
         named[name] = sorted(number for home in own for number in homes[home])
     return sorted(named.items())
+
+
+def _are_apart(servers: Sequence[frozenset[bytes]]) -> bool:
+    """Whether the clients of each cluster name bootstrap servers, and none of another's."""
+    return len(servers) >= _APART and all(servers) and sum(map(len, servers)) == len(frozenset().union(*servers))
 
 
 def _common(own: Sequence[str], leading: set[str]) -> str:
@@ -102,24 +111,32 @@ def _joined(sets: Iterable[tuple[frozenset[str], frozenset[bytes]]]) -> list[set
     return list(together.values())
 
 
-def _ids_below(logs: Sequence[Log], homes: Mapping[str, Sequence[int]]) -> dict[str, set[bytes]]:
+def _named_below(logs: Sequence[Log], homes: Mapping[str, Sequence[int]]) -> tuple[dict[str, set[bytes]], dict[str, set[bytes]]]:
+    """By directory the jobs that its logs name, and the bootstrap servers."""
     of = {number: home for home, own in homes.items() for number in own}
     by_path: dict[str, dict[tuple[str, ...], int]] = defaultdict(dict)
     for number, (path, members, _) in enumerate(logs):
         by_path[path][members] = number
     found: dict[str, set[bytes]] = defaultdict(set)
+    servers: dict[str, set[bytes]] = defaultdict(set)
+
+    def look(home: str, text: bytes) -> None:
+        found[home] |= ids_in(text)
+        for named in _SERVERS.finditer(text):
+            servers[home] |= {each for each in re.split(rb"[,\s]+", named[1]) if each}
+
     for path, wanted in by_path.items():
         try:
             with open_file(path) as stream:
                 for members, text, _ in parts(stream):
                     if members in wanted:
-                        found[of[wanted[members]]] |= ids_in(at_most(text, _READ))
+                        look(of[wanted[members]], at_most(text, _READ))
                 if () in wanted and (size := stream.seek(0, os.SEEK_END)) > _READ:
                     stream.seek(max(size - _AT_END, 0))
-                    found[of[wanted[()]]] |= ids_in(at_most(stream, _AT_END))
+                    look(of[wanted[()]], at_most(stream, _AT_END))
         except TROUBLES:
             continue  # it is told when the file is read
-    return found
+    return found, servers
 
 
 def ids_in(text: bytes) -> set[bytes]:

@@ -113,6 +113,23 @@ def test_a_few_clusters_are_judged_as_one(tmp_path: Path) -> None:
     assert crowd(_clusters(tmp_path, TOGETHER)) == []
 
 
+@pytest.mark.parametrize(
+    ("servers", "names"),
+    [
+        (("kafka-a:9092, kafka-b:9092", "other-1:9092"), ["job-0", "job-1"]),
+        (("kafka-a:9092, kafka-b:9092", "kafka-b:9092"), []),
+        (("kafka-a:9092", ""), []),
+    ],
+)
+def test_two_clusters_of_two_kafkas_are_judged_each_by_itself(tmp_path: Path, servers: tuple[str, str], names: list[str]) -> None:
+    """One lists a server of the other: a job that runs twice shows only where both are seen."""
+    logs = _clusters(tmp_path, len(servers))
+    for at, named in enumerate(servers):
+        place = tmp_path / f"job-{at}" / "taskmanager" / "taskmanager.log"
+        place.write_text(place.read_text() + (f"ConsumerConfig values: \n\tbootstrap.servers = [{named}]\n" if named else ""))
+    assert [name for name, _ in crowd(logs)] == names
+
+
 def test_directories_of_one_job_stay_together(tmp_path: Path) -> None:
     assert [(name, len(logs)) for name, logs in crowd(_clusters(tmp_path, TOGETHER + 1))] == [
         ("job-0", 2), ("job-1", 2), ("job-2", 2), ("job-3", 2)
