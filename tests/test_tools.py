@@ -89,7 +89,7 @@ def surface() -> str:
         ("explain", {}, "'code' is a required property"),
         ("explain", {"code": "../../etc/passwd"}, "code: "),
         ("evidence", {"report": "r1", "page": 0}, "page: "),
-        ("preflight", {"change": "upgrade"}, "change must be one of broker-removal, restore"),
+        ("preflight", {"change": "downgrade"}, "change must be one of broker-removal, restore, upgrade"),
     ],
 )
 def test_what_does_not_fit_is_said_in_a_sentence(tool: str, arguments: Any, says: str) -> None:
@@ -240,6 +240,18 @@ def test_checkpoints_and_what_a_restore_of_one_meets(engine: Engine) -> None:
     assert (
         "no argument of broker-removal" in ask(calls, "preflight", change="broker-removal", checkpoint=str(checkpoint))["quoted"]["error"]
     )
+
+
+def test_an_upgrade_is_asked_of_a_jobs_settings(engine: Engine, tmp_path: Path) -> None:
+    conf = tmp_path / "flink-conf.yaml"
+    conf.write_text("cluster.evenly-spread-out-slots: true\nstate.checkpoints.dir: s3://flink/chk\n")
+    calls = calls_on(engine, tmp_path)
+    planned = ask(calls, "preflight", change="upgrade", to_version="2.3", from_version="1.20", confs=[str(conf)])
+    answers = {row["question"]: row["answer"] for row in planned["quoted"]["tables"]["preflight"]["first"]}
+    assert (planned["exit_code"], answers["removed-settings"], answers["configuration-file"]) == (1, "breaks", "breaks")
+    assert "It knows upgrades to" in str(ask(calls, "preflight", change="upgrade", to_version="9.9", confs=[str(conf)]))
+    assert "no argument of upgrade" in ask(calls, "preflight", change="upgrade", to_version="2.3", brokers=[1])["quoted"]["error"]
+    assert "may be opened" in str(ask(calls, "preflight", change="upgrade", to_version="2.3", confs=["/etc/hosts"]))
 
 
 def test_the_page_of_a_rule_is_no_evidence(engine: Engine) -> None:

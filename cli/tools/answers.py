@@ -74,6 +74,7 @@ _TABLES: Mapping[str, Mapping[str, Shown]] = {
     },
     "preflight broker-removal": _PREFLIGHT,
     "preflight restore": _PREFLIGHT,
+    "preflight upgrade": _PREFLIGHT,
 }
 
 

@@ -27,10 +27,17 @@ if TYPE_CHECKING:
 
 _TIMEOUT_SECONDS = 10.0
 _SAMPLES, _EVERY_SECONDS = 4, 2.0
-_OF_REMOVAL = frozenset({"brokers", "topics", "groups", "logs"})
-_OF_RESTORE = frozenset(
-    {"checkpoint", "against", "job_graph", "claim_mode", "allow_non_restored", "max_parallelism", "to_version", "flink_rest", "jobs"}
-)
+_OF_CHANGE = {
+    "broker-removal": frozenset({"brokers", "topics", "groups", "logs", "bootstrap_servers"}),
+    "restore": frozenset(
+        {
+            "checkpoint", "against", "job_graph", "claim_mode", "allow_non_restored", "max_parallelism", "to_version", "flink_rest", "jobs",
+            "bootstrap_servers",
+        }
+    ),
+    "upgrade": frozenset({"to_version", "from_version", "confs", "checkpoint", "flink_rest", "logs"}),
+}  # fmt: skip
+_OF_ANY_CHANGE = frozenset({"change", "bundle"})
 
 
 Answered = Callable[[Engine], tuple[Report, int]]
@@ -239,11 +246,11 @@ class _Look:
         return self._run(logic.CHECKPOINT_INSPECT, ask, options)
 
     def preflight(self) -> Answered:
-        removal = self.given["change"] == "broker-removal"
-        wrong = sorted((_OF_RESTORE if removal else _OF_REMOVAL).intersection(self.given))
+        change = self.given["change"]
+        wrong = sorted(self.given.keys() - _OF_CHANGE[change] - _OF_ANY_CHANGE)
         if wrong:
-            raise UsageError(f"{', '.join(wrong)}: no argument of {self.given['change']}", "Leave it out.")
-        return self._removal() if removal else self._restore()
+            raise UsageError(f"{', '.join(wrong)}: no argument of {change}", "Leave it out.")
+        return {"broker-removal": self._removal, "restore": self._restore, "upgrade": self._upgrade}[change]()
 
     def _removal(self) -> Answered:
         from cli.runs import broker_health
@@ -292,6 +299,26 @@ class _Look:
                 ),
             )
         return self._run(logic.RESTORE, ask, options, plan=logic.planned(path, **stated))
+
+    def _upgrade(self) -> Answered:
+        from cli.collectors.flink_transport import read_login
+        from cli.runs import preflight_upgrade as logic
+        from cli.runs.preflight_restore import release
+        from cli.runs.run import nothing_live
+
+        given, permitted, options = self.given, self.calls.permitted, self._options()
+        if "to_version" not in given:
+            raise UsageError("no version is named that is to run the job", "Give to_version, as 2.3.")
+        to, stated = logic.target(given["to_version"]), release(given.get("from_version"), "from_version")
+        path = permitted.path(given["checkpoint"]) if "checkpoint" in given else None
+        ask = nothing_live
+        if options.bundle is None:
+            confs = [Path(each) for each in permitted.paths(given.get("confs", ()))]
+            address = permitted.flink(given.get("flink_rest"))
+            if not (confs or path or address or given.get("logs")):
+                raise UsageError("nothing of the job is named", "Give confs, logs, checkpoint, flink_rest, or bundle.")
+            ask = logic.collect(confs, path, address, read_login(self.calls.flink_rest_auth), _TIMEOUT_SECONDS)
+        return self._run(logic.UPGRADE, ask, options, plan=logic.planned(to, stated, path))
 
     def _options(self) -> RunOptions:
         """Those of this run; a bundle that it names is permitted."""

@@ -149,10 +149,10 @@ TOOLS: tuple[Tool, ...] = (
     Tool(
         "preflight",
         "Does a planned change go",
-        "Say before a planned change whether it goes or what breaks: the removal of brokers, or a restore from a checkpoint or savepoint. "
-        "Changes nothing." + _QUOTED,
+        "Say before a planned change whether it goes or what breaks: the removal of brokers, a restore from a checkpoint or savepoint, or "
+        "an upgrade of Flink. Changes nothing." + _QUOTED,
         {
-            "change": _text("Which change.", enum=["broker-removal", "restore"]),
+            "change": _text("Which change.", enum=["broker-removal", "restore", "upgrade"]),
             "brokers": {
                 "type": "array",
                 "items": {"type": "integer", "minimum": 0, "maximum": 2**31 - 1},
@@ -160,13 +160,15 @@ TOOLS: tuple[Tool, ...] = (
                 "maxItems": 1_000,
                 "description": "broker-removal: node ids of the brokers that would go.",
             },
-            "checkpoint": _text("restore: the _metadata file, or the chk-N or savepoint directory."),
+            "checkpoint": _text("restore, upgrade: the _metadata file, or the chk-N or savepoint directory."),
             "against": _text("restore: a checkpoint of the program that is to be started."),
             "job_graph": _text("restore: file with the plan of that program as JSON."),
             "claim_mode": _text("restore: how it is to be restored. Default: no-claim.", enum=["no-claim", "claim", "legacy"]),
             "allow_non_restored": {"type": "boolean", "description": "restore: state without an operator may be left behind."},
             "max_parallelism": _number("restore: what the program sets as pipeline.max-parallelism.", 1, 1 << 15),
-            "to_version": _text("restore: Flink's version that is to restore it."),
+            "to_version": _text("restore, upgrade: Flink's version that is to restore the state and run the job, as 2.3."),
+            "from_version": _text("upgrade: Flink's version that runs it now, where no log or address says it."),
+            "confs": _texts("upgrade: paths of flink-conf.yaml, config.yaml, a FlinkDeployment or ConfigMap."),
             "bootstrap_servers": _SERVERS,
             "topics": _TOPICS,
             "groups": _GROUPS,
