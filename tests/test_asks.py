@@ -14,6 +14,7 @@ from analyzers.report.finding import Quote
 from analyzers.report.report import Verdict
 
 SAID = {
+    "Backlog quota exceeded for topic [persistent://acme/scan/events]. Applying [consumer_backlog_eviction] policy": "unread-evicted",
     "Discarding oversized payload sent to Actor[x]. Max allowed size 10485760 bytes, actual size was 11964080 bytes.": "oversized",
     "client intended to send too large body: 12401171 bytes": "oversized",
     "Provided list of item keys contains duplicates": "twice-in-one",

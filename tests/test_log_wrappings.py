@@ -72,6 +72,14 @@ def test_stream_is_part_of_the_file_and_names_the_host(wrapping: str, stream: st
     assert row["host"] == stream.split("/")[0]
 
 
+def test_a_thread_in_brackets_behind_the_time_is_no_stream(tmp_path: Path) -> None:
+    """As Pulsar and BookKeeper log; `aws logs tail` puts the name of a stream there."""
+    threads = ("metadata-store-6-1", "pulsar-io-4-10", "bookie-io-1/2")
+    lines = [f"2026-11-20T22:40:{at:02},000+0000 [{threads[at % 3]}] INFO  org.apache.pulsar.Broker - step {at}" for at in range(40)]
+    (read,) = scanned("\n".join(lines).encode(), tmp_path, "broker-2.log")["log_files"]
+    assert (read["file"].endswith("broker-2.log"), read["wrapping"], read["host"]) == (True, None, None)
+
+
 def test_line_is_counted_in_the_file_as_stored(tmp_path: Path) -> None:
     wrapped = scanned(WRAPPED["yarn"](), tmp_path)["log_events"]
     stored = WRAPPED["yarn"]().decode().split("\n")

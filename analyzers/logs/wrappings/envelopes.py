@@ -95,7 +95,7 @@ def _logcli(line: bytes) -> Peeled | None:
     return Peeled(m[3], stream, _ms(m[1]))
 
 
-_AWS_TAIL = expression(_RFC3339 + rb" (?!\d{4}-\d\d-\d\d)(\S*[/\-]\S*) (.*)$", re.DOTALL)
+_AWS_TAIL = expression(_RFC3339 + rb" (?!\d{4}-\d\d-\d\d|\[\S*\] )(\S*[/\-]\S*) (.*)$", re.DOTALL)
 
 
 def _aws_tail(line: bytes) -> Peeled | None:
