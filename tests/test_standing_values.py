@@ -12,7 +12,9 @@ from analyzers.diagnosis.diagnose import prepared
 from analyzers.diagnosis.next_commands import Places
 from analyzers.diagnosis.noticed import noticed
 from analyzers.readers.log_scan import LogOptions, plan, scan
+from analyzers.report.outcome import doubt, probably
 from analyzers.tables import Row
+from tests.report_samples import report
 
 Line = Callable[[int], str]
 
@@ -21,7 +23,7 @@ def at(number: int) -> str:
     return f"2026-11-25 14:{10 + number // 60:02}:{number % 60:02},137"
 
 
-def report(number: int) -> str:
+def line_of(number: int) -> str:
     """A counter that moves for 40 lines, then stands."""
     return f"{at(number)} INFO  [stats] c.acme.Poster - posted={1000 + 37 * min(number, 40)} open=3"
 
@@ -33,7 +35,7 @@ def rows(path: Path, lines: Sequence[str]) -> Sequence[Row]:
 
 
 def test_a_counter_that_stands_is_found_with_its_moment_and_what_it_was_before(tmp_path: Path) -> None:
-    (row,) = rows(tmp_path, [report(number) for number in range(80)])
+    (row,) = rows(tmp_path, [line_of(number) for number in range(80)])
     assert (row["name"], row["value"], row["line"], row["lines"], row["before"]) == ("posted", "2480", 41, 40, 40)
     assert row["moved"] == ["2369", "2406", "2443"]
     assert f"{row['at']:%H:%M:%S} {row['last_at']:%H:%M:%S}" == "14:10:40 14:11:19"
@@ -47,7 +49,7 @@ def test_a_counter_that_stands_is_found_with_its_moment_and_what_it_was_before(t
         pytest.param(lambda n: f"{at(n)} INFO  c.acme.Poster - lag={max(0, 900 - 30 * n)}", id="a lag that is worked off"),
         pytest.param(lambda n: f"{at(n)} INFO  c.acme.Poster - threads={n // 8 if n < 40 else 5}", id="moves seldom"),
         pytest.param(lambda n: f"{at(n)} INFO  c.acme.Poster - posted={n}" if n < 12 else f"{at(n)} INFO idle, x=1", id="too few"),
-        pytest.param(lambda n: report(n) if n < 60 else f"{at(n)} INFO  c.acme.Other - {chr(97 + n % 26)}{chr(97 + n // 26)}", id="ends"),
+        pytest.param(lambda n: line_of(n) if n < 60 else f"{at(n)} INFO  c.acme.Other - {chr(97 + n % 26)}{chr(97 + n // 26)}", id="ends"),
     ],
 )  # fmt: skip
 def test_other_series_are_none(tmp_path: Path, line: Line) -> None:
@@ -55,11 +57,14 @@ def test_other_series_are_none(tmp_path: Path, line: Line) -> None:
 
 
 def test_it_is_shown_where_there_is_no_verdict_and_is_no_error_of_its_own(tmp_path: Path) -> None:
-    (tmp_path / "app.log").write_text("\n".join(report(number) for number in range(80)), encoding="utf-8")
+    (tmp_path / "app.log").write_text("\n".join(line_of(number) for number in range(80)), encoding="utf-8")
     evidence = prepared(scan(plan([str(tmp_path / "app.log")], LogOptions(scope="s"))))
     (shown,) = noticed(evidence.whole, [], [], Places(evidence.whole))
     assert shown.says.startswith("posted 2480 stands; before: 2369, 2406, 2443")
     assert (shown.telling, shown.is_error, shown.count) == (True, False, 40)
+    found = report(noticed=[shown])
+    assert probably(found) == "; posted 2480 stands since 14:10:40"
+    assert doubt(found) is None, "a number that stands is no doubt of its own: a job may have nothing to do"
 
 
 @pytest.mark.parametrize("damage", [b"\x00" * 4096, b"\xff\xfe" * 900, b"7" * 100_000, b"\n" * 5_000, b""])

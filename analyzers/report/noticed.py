@@ -8,6 +8,8 @@ from typing import Any
 
 from analyzers.report.finding import Evidence, Quote
 
+STANDING = "standing_values"
+"""The signature of a number that stands still."""
 REPORTED = "A note reports it; nothing here explains it."
 """What a line of a note means that reports missing or wrong data."""
 WENT_ON = 2  # checkpoints or batches completed afterwards that show a job at work; one may have been under way

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzers.report.durations import counted
-from analyzers.report.noticed import REPORTED, WENT_ON
+from analyzers.report.noticed import REPORTED, STANDING, WENT_ON
 from analyzers.report.report import Report
 
 TREND_OPEN = "LAG901"
@@ -35,9 +35,15 @@ def doubt(report: Report) -> str | None:
 
 
 def probably(report: Report) -> str:
-    """What the line that says most suggests."""
+    """What the line that says most suggests, else which number stands still."""
     lead = next((each.inferred for each in report.unexplained if each.inferred), None)
-    return f"; probably {lead[0].lower()}{lead[1:].rstrip('.')}" if lead else ""
+    if lead:
+        return f"; probably {lead[0].lower()}{lead[1:].rstrip('.')}"
+    standing = next((each for each in report.noticed if each.signature == STANDING), None)
+    if standing is None:
+        return ""
+    since = f" since {standing.first:%H:%M:%S}" if standing.first is not None else ""
+    return f"; {standing.says.partition(' stands;')[0]} stands{since}"
 
 
 def _too_few_samples(report: Report) -> str | None:
