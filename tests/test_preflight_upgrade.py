@@ -359,6 +359,23 @@ def test_files_with_settings(name: str, text: str, settings: dict[str, str], tmp
         assert {row["origin"] for row in found["job_config"]} == {f"{tmp_path / name}!flink-conf.yaml"}
 
 
+@pytest.mark.parametrize(
+    ("image", "java"),
+    [
+        ("flink:1.18-java8", "8"),
+        ("registry.acme.io/mirror/flink:1.18.1-scala_2.12-java11", "11"),
+        ("acme/orders:1.18-java8", None),
+        ("flink:1.18", None),
+    ],
+)
+def test_the_official_image_names_its_java(image: str, java: str | None, tmp_path: Path) -> None:
+    """A team's own image may be tagged as it likes."""
+    deployed = DEPLOYMENT.replace("    flinkVersion:", f"    image: {image}\n    flinkVersion:", 1)
+    (tmp_path / "orders.yaml").write_text(deployed, encoding="utf-8")
+    found = settings_of_file(tmp_path / "orders.yaml").tables["process_environments"]
+    assert [row["java"] for row in found if row["engine_version"] is None] == ([java] if java else [])
+
+
 def test_a_secret_is_not_kept(tmp_path: Path) -> None:
     (tmp_path / "flink-conf.yaml").write_text("s3.secret-key: hunter2hunter2\nparallelism.default: 2\n")
     assert "hunter2hunter2" not in str(settings_of_file(tmp_path / "flink-conf.yaml").tables)

@@ -23,6 +23,8 @@ _IN_BLOCK = re.compile(r"[|>][+-]?\d*$")
 _OF_DEPLOYMENT = re.compile(r"(?:^|\.)spec\.(?:template\.spec\.)?flinkConfiguration\.(?P<key>.+)$")
 _OF_MAP = re.compile(r"(?:^|\.)data\.(?P<file>flink-conf\.yaml|config\.yaml)\.(?P<key>.+)$")
 _RELEASE = re.compile(r"v(\d+)_(\d+)$")
+_IMAGE = re.compile(r"(?:^|/)flink:[\w.-]*?\bjava(?P<java>\d{1,2})\b")
+"""The official image, whose tag names its Java."""
 _JAVA = re.compile(r" - (?P<java>\d[\w.]*)/")
 _HINT = "Give flink-conf.yaml, config.yaml, or the YAML of a FlinkDeployment or of the ConfigMap with Flink's configuration."
 
@@ -46,6 +48,10 @@ def settings_of_file(path: Path) -> Evidence:
             settings.append(_setting("deployment", own["key"], value, str(path)))
         elif of_map is not None:
             settings.append(_setting("file", of_map["key"], value, f"{path}!{of_map['file']}"))
+        elif key.endswith("spec.image") and (tag := _IMAGE.search(value)):
+            environments.append(
+                PROCESS_ENVIRONMENTS.row({"scope": "", "source": "deployment", "origin": f"{path}: {value}", "java": tag["java"]})
+            )
         elif key.endswith("spec.flinkVersion") and (release := _RELEASE.match(value)):
             said = f"{release[1]}.{release[2]}"
             environments.append(
