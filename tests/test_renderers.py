@@ -25,7 +25,7 @@ from analyzers.report.schema import report_schema
 from cli.renderers import card, html, markdown, plain, terminal
 from cli.renderers import json as as_json
 from cli.renderers.evidence import telling
-from cli.renderers.wording import all_clear, printable, subject_words
+from cli.renderers.wording import all_clear, file_name, printable, subject_words
 
 HERE = Path(__file__).parent
 
@@ -355,3 +355,17 @@ def test_every_verdict_and_table_stands_in_the_documents(form: str) -> None:
         assert one.code in text
     for name in whole.facts:
         assert re.sub(r"[_\\]", " ", name) in re.sub(r"[_\\]+", " ", text)
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("/logs/taskmanager-2.log", "taskmanager-2.log"),
+        ("/tickets/incident.tar.xz!raw/kafka/broker-5-server.log", "broker-5-server.log"),
+        ("bundle.zip!inner.tgz!tm/taskmanager.log.gz", "taskmanager.log.gz"),
+        ("export.json!orders-7f9c-x2vqn", "export.json"),
+        ("", ""),
+    ],
+)
+def test_lines_are_counted_in_the_member_of_an_archive_and_in_an_export(file: str, name: str) -> None:
+    assert file_name(file) == name

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import posixpath
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
@@ -17,7 +16,7 @@ from cli.renderers import terminal
 from cli.renderers.card_layout import Line, labelled, wrapped
 from cli.renderers.json_rows import inert, plain_values
 from cli.renderers.markdown import escaped
-from cli.renderers.wording import clipped, clock, printable, when
+from cli.renderers.wording import clipped, clock, file_name, printable, when
 
 _MARKS = {"critical": ("✗ ", "broken"), "warning": ("! ", "risk"), "info": ("· ", "")}
 _MOST = 12
@@ -226,7 +225,7 @@ def _value(value: str | float | None, unit: str) -> str:
 
 
 def _place(file: str | None, line: int | None) -> str:
-    name = posixpath.basename((file or "").partition("!")[0])
+    name = file_name(file or "")
     return printable(f"{name}:{line}" if name and line is not None else name)
 
 

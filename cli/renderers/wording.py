@@ -72,9 +72,20 @@ def quoted(quote: Quote) -> str:
     return printable(quote.words if not thrown or thrown in quote.words else f"{thrown}: {quote.words}")
 
 
+_ARCHIVE = re.compile(r"\.(?:zip|tgz|tzst|tar(?:\.\w{1,4})?)$", re.IGNORECASE)
+
+
+def file_name(file: str) -> str:
+    """The file in which to count lines: of an archive its member, of an export of streams the export."""
+    stored, _, inside = file.partition("!")
+    while inside and _ARCHIVE.search(stored):
+        stored, _, inside = inside.partition("!")
+    return posixpath.basename(stored)
+
+
 def quote_place(quote: Quote) -> str:
     """``jobmanager.log:487 ×12``."""
-    name = posixpath.basename((quote.file or "").partition("!")[0])
+    name = file_name(quote.file or "")
     place = f"{name}:{quote.line}" if name and quote.line is not None else name
     return printable(place + (f" ×{quote.count}" if quote.count > 1 else ""))
 
