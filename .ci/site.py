@@ -16,6 +16,11 @@ from site_pages import DOCUMENTS, ROOT, Site
 
 sys.path.insert(0, str(ROOT))  # this tree, not the one that the environment has installed
 
+READING = (
+    "Words in capitals stand for what a finding names. Of steps with the same number a finding has the first that fits its case. "
+    "A heading in small letters is a reason: what stands there takes the place of the first text of its section."
+)
+
 
 def table(*rows):
     """Rows of texts as a table of Markdown, the first its head."""
@@ -54,7 +59,7 @@ def rule_page(rule, signatures):
     reads = ", ".join(f"[{name}](evidence.html#{name})" for name in (*rule.tables, *rule.optional))
     facts = table(("severity", "stage", "cause", "reads"), (rule.severity.value, rule.stage, cause, reads))
     lines = [signatures[each].sample.rstrip("\n") for each in sorted(rule.signatures) if each in signatures]
-    parts = [title, facts, rest]
+    parts = [title, facts, READING, rest]
     if lines:
         parts.append(f"## Lines that it knows\n\nA sample of each: some speak for it, some against.\n\n{fenced(chr(10).join(lines))}")
     expected = sorted((ROOT / "fixtures" / rule.code).glob("*/expect.json"))

@@ -88,6 +88,8 @@ class Site:
                 slug = re.sub(r"[^\w\- ]", "", line.content.lower()).replace(" ", "-")  # as code hosts make them
                 opening.attrs["id"] = f"{slug}-{known[slug]}" if known[slug] else slug
                 known[slug] += 1
+            if opening.type == "list_item_open" and opening.info and name in self.codes:
+                opening.attrs["value"] = opening.info  # steps with one number are alternatives, and must not read as one after the other
             if opening.type == "inline":
                 opening.children = list(self.inline(opening.children, source, name))
         body = MARKDOWN.renderer.render(tokens, MARKDOWN.options, {})

@@ -136,6 +136,15 @@ def test_pages_load_and_run_nothing_and_lead_to_documentation_only(pages: dict[s
     assert not re.search(r"url\(|@import", styles.pop())
 
 
+def test_alternative_steps_keep_their_number(folder: Path) -> None:
+    """A page of Markdown counts on by itself: to start a broker again *or* take it off the list would read as two steps."""
+    html = (folder / "BRK101.html").read_text(encoding="utf-8")
+    fix = html[html.index('<h2 id="fix">') : html.index("<h3", html.index('<h2 id="fix">'))]
+    written = re.findall(r"^(?:\[\[)?(\d)\. ", runbooks.page("BRK101").split("## Fix\n")[1].split("### ")[0], re.MULTILINE)
+    assert written.count("1") > 1, "alternatives"
+    assert re.findall(r'<li value="(\d)">', fix) == written
+
+
 def test_words_between_angle_brackets_stay_words(pages: dict[str, Page]) -> None:
     """Pages of rules have placeholders such as <the job's list>; none may become an element."""
     assert "<the job's list>" in pages["BRK101.html"].words
