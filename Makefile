@@ -2,7 +2,7 @@
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup demo test test-rest test-all fuzz mutations rule lint format bench incidents lab lock clean
+.PHONY: help setup demo test test-rest test-all fuzz mutations rule lint format bench incidents site man lab lock clean
 
 # make PYTHON=/path/to/python names another one; ARGS="..." is passed on by test, bench and lab
 PYTHON ?=
@@ -71,6 +71,12 @@ bench: .venv/.ready-dev ## what the README's performance table is made from; ARG
 
 incidents: .venv/.ready-dev ## the bench of incidents: what finds the cause, and what it costs; ARGS="--only told --adapter grep"
 	@$(if $(FLINK_MCP_PYTHON),FLINK_MCP_PYTHON="$(FLINK_MCP_PYTHON)") $(PY) -m benchmarks.incidents $(ARGS)
+
+site: .venv/.ready-dev ## the documentation as pages, a page for each rule: build/site/index.html
+	@$(PY) .ci/site.py $(ARGS)
+
+man: .venv/.ready-dev ## the man page: build/diag.1
+	@$(PY) .ci/man.py $(ARGS)
 
 lab: .venv/.ready-dev ## list the incidents; INCIDENT=name plays one on real Kafka and Flink (loopback only), HEAL=1 then tries its fixes
 	@$(PY) -m fixtures.lab.lab $(INCIDENT) $(if $(HEAL),--heal) $(ARGS)
