@@ -19,7 +19,7 @@ DOCUMENTS = {
     "README.md": "index", "CHANGELOG.md": "changelog", "SECURITY.md": "security", "CONTRIBUTING.md": "contributing", "LICENSE": "license",
     ".github/SUPPORT.md": "support", ".github/RELEASING.md": "releasing", ".github/CODE_OF_CONDUCT.md": "conduct",
     "benchmarks/README.md": "performance", "benchmarks/incidents/README.md": "bench", "fixtures/README.md": "recordings",
-    "packaging/README.md": "packaging",
+    ".ci/packaging/README.md": "packaging",
 }  # fmt: skip
 NAVIGATION = {
     "index": "Start", "rules": "Rules", "causes": "Causes", "evidence": "Evidence", "output": "Output", "commands": "Commands",

@@ -134,7 +134,7 @@ def drawn(seed: int, wanted: list[str]) -> list[Mutation]:
 def copied() -> None:
     """The tree as it is, beside the scans of earlier copies; the bundles are those of the tree."""
     COPY.mkdir(parents=True, exist_ok=True)
-    for name in ("analyzers", "cli", "tests", "benchmarks", "requirements", "packaging", ".ci", ".github"):
+    for name in ("analyzers", "cli", "tests", "benchmarks", "requirements", ".ci", ".github"):
         shutil.rmtree(COPY / name, ignore_errors=True)
         shutil.copytree(ROOT / name, COPY / name, ignore=shutil.ignore_patterns("__pycache__", "out"))
     for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "SECURITY.md", "Makefile"):

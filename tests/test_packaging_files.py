@@ -1,4 +1,4 @@
-"""The Containerfile and the Kubernetes manifest of packaging/: what they state, held against the tree. Neither is built or applied here."""
+"""The Containerfile and the Kubernetes manifest of .ci/packaging/, held against the tree. Neither is built or applied."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from cli.version import version
 from tests.kubernetes_dump import as_json, pod
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGING = ROOT / "packaging"
+PACKAGING = ROOT / ".ci" / "packaging"
 UID = 10001
 
 
