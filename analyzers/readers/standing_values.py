@@ -17,6 +17,7 @@ from typing import Any
 
 from analyzers.logs.layouts.timestamps import ISO, SHORT, parse, to_datetime
 from analyzers.readers.after_polls import said
+from analyzers.readers.object_stores import is_remote
 from analyzers.readers.opening import TROUBLES, at_most, open_file, parts
 from analyzers.readers.splits import LogFile
 from analyzers.tables import STANDING_VALUES, Row
@@ -49,7 +50,7 @@ def standing_values(files: Iterable[LogFile], read: Sequence[Row], head: dict[st
     """Rows of ``standing_values``: of the first files that are small enough; `read` are the rows of ``log_files``, with their clocks."""
     ahead = {row["file"]: timedelta(minutes=row["utc_minutes"] or 0) for row in read}
     rows = []
-    small = (file for file in files if file.size <= MOST_BYTES)
+    small = (file for file in files if file.size <= MOST_BYTES and not is_remote(file.path))  # to fetch one again takes too long
     for file, _ in zip(small, range(MOST_FILES), strict=False):
         name = file.origin.file
         for found in _of_lines(_stored(file), file.encoding or "utf-8"):
