@@ -40,7 +40,7 @@ false verdict; 421-432, by a fourth, 19, 26, 3 (of 26, 45, 8); 441-452, by a fif
 461-478, by a sixth, 12, 31, 3 (of 32, 79, 12); 481-492, by a seventh, 7, 15, 0 (of 22, 55, 8), seven of the eight silent;
 493-508, by an eighth, 20, 33, 6 (of 33, 69, 11), of which six loud 13, 24, 4 (of 18, 37, 6), with one false
 verdict; 509-520, by a ninth, after that had been mended, 17, 22, 4 (of 24, 47, 8) with two false verdicts; 521-532,
-by a tenth, 10, 10, 1 (of 26, 48, 8), of which five silent 3, 2, 1 (of 16, 30, 5), with a wrong verdict on 524 and none on a healthy one.
+by a tenth, 10, 10, 1 (of 26, 48, 8), of which six silent 6, 5, 1 (of 19, 36, 6), with a wrong verdict on 524 and none on a healthy one.
 
 Words alone are a weak measure: four lines of the evidence chosen at random, put on the first cards of 361-432, raise them from 75 to 85 of
 123 (four chosen by the names that they share with the card, from 75 to 88).
