@@ -31,7 +31,7 @@ _ENDED = "offset-sought-end"
 _SOUGHT = "offset-sought"
 _REMOVED = "group-offsets-deleted"
 _RESTORED = frozenset(("job-restored", "savepoint-restored", "splits-restored", "enumerator-restored"))
-_READ = _NONE | _BEGUN | _KNOWN | _RESTORED | {_ENDED, _SOUGHT, _REMOVED}
+_READ = _NONE | _BEGUN | _KNOWN | _RESTORED | {_ENDED, _SOUGHT, _REMOVED, "kafka-client-config"}
 _PROMPT = 60
 """Seconds within which a client that has no offset finds its first one."""
 _AT_ONCE = 5
@@ -64,6 +64,7 @@ def strange_starts(tables: Tables) -> list[Row]:
         if any(event["signature"] in _NONE or event["signature"] == _ENDED for event in own):
             pasted = [row for row in tables.get("pasted_offsets", ()) if row["scope"] == scope]
             policies = values_of((row for row in tables.get("settings", ()) if row["scope"] == scope), "auto.offset.reset")
+            policies |= {reset for event in own if (reset := (event["detail"] or {}).get("reset"))}
             own = sorted(_named(own, pasted), key=_order)
             found += [STRANGE_STARTS.row(values) for values in (*_of_scope(own, pasted, policies), *_marked(own))]
     return found
