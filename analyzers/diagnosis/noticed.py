@@ -27,7 +27,7 @@ from analyzers.logs.signatures.meanings import GOES_ON, MEANINGS, NORMAL
 from analyzers.logs.signatures.signature import OWN
 from analyzers.report.durations import counted
 from analyzers.report.finding import SUBJECT_KEYS, Evidence, Finding
-from analyzers.report.noticed import REPORTED, STANDING, WENT_ON, Noticed
+from analyzers.report.noticed import REPORTED, WENT_ON, Noticed
 from analyzers.report.report import Verdict
 from analyzers.tables import STANDING_VALUES, Row
 from analyzers.tables.by_column import column
@@ -85,10 +85,10 @@ def _standing(tables: Tables, verdicts: Sequence[Verdict]) -> list[Noticed]:
     judged = {verdict.scope for verdict in verdicts}
     return [
         Noticed(
-            STANDING, None, f"{row['name']} {row['value']} stands; before: {', '.join(row['moved'])} ({row['text']})"[:_TOLD],
+            STANDING_VALUES.name, None, f"{row['name']} {row['value']} stands; before: {', '.join(row['moved'])} ({row['text']})"[:_TOLD],
             _STANDS, row["lines"], row["at"], row["last_at"], {},
             (Evidence(STANDING_VALUES.name, row["file"], row["line"], row["at"], row["text"]),), None, row["scope"], row["job"],
-            telling=True,
+            telling=True, stands=f"{row['name']} {row['value']}",
         )
         for row in tables.get(STANDING_VALUES.name, ())
         if row["scope"] not in judged

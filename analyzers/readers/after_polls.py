@@ -114,13 +114,17 @@ def _shape(line: str) -> str:
 
 def lines_of(file: LogFile, most: int = MOST_BYTES) -> list[str]:
     """The lines of the first `most` bytes of a log as stored; none where it cannot be read again."""
+    text = stored(file, most)
     try:
-        with open_file(file.path) as stream:
-            for inside, text, _ in parts(stream):
-                if inside == file.members:
-                    return at_most(text, most).decode(file.encoding or "utf-8", "replace").split("\n")
-    except TROUBLES:
-        return []
+        return text.decode(file.encoding or "utf-8", "replace").split("\n") if text else []
     except LookupError:  # an encoding that is none
         return []
-    return []
+
+
+def stored(file: LogFile, most: int) -> bytes:
+    """The first `most` bytes of a log as stored; none where it cannot be read again."""
+    try:
+        with open_file(file.path) as stream:
+            return next((at_most(text, most) for inside, text, _ in parts(stream) if inside == file.members), b"")
+    except TROUBLES:
+        return b""

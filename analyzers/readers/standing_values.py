@@ -15,10 +15,9 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from analyzers.logs.layouts.timestamps import ISO, SHORT, parse, to_datetime
-from analyzers.readers.after_polls import said
+from analyzers.logs.layouts.timestamps import ISO, SHORT, Stamp, parse, to_datetime
+from analyzers.readers.after_polls import said, stored
 from analyzers.readers.object_stores import is_remote
-from analyzers.readers.opening import TROUBLES, at_most, open_file, parts
 from analyzers.readers.splits import LogFile
 from analyzers.tables import STANDING_VALUES, Row
 
@@ -33,7 +32,7 @@ _LATER = 50  # lines, the same
 _LONGEST, _MOST_SHAPES, _MOST_OF_FILE, _MOST_NUMBERS = 1_000, 4_000, 3, 16
 _DIGITS = b"0123456789"
 _NUMBER = re.compile(r"(?<![\w.,/-])(?<!\d:)-?\d+(?:\.\d+)?(?![\w:/]|\.\d|-\d)")
-_STAMP = re.compile(rf"{ISO}|{SHORT}|\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z?")
+_STAMP = re.compile(rf"{ISO}|{SHORT}")
 _NAMED = re.compile(r"([A-Za-z][\w.-]{1,60})[\"']?\s?[=:]\s?[\"']?$")
 _WELL_AT_ZERO = re.compile(r"(?i)lag|behind|pending|backlog|queue|retr|fail|error|wait|drop|skip|late")
 _BEFORE = 3  # values
@@ -53,22 +52,10 @@ def standing_values(files: Iterable[LogFile], read: Sequence[Row], head: dict[st
     small = (file for file in files if file.size <= MOST_BYTES and not is_remote(file.path))  # to fetch one again takes too long
     for file, _ in zip(small, range(MOST_FILES), strict=False):
         name = file.origin.file
-        for found in _of_lines(_stored(file), file.encoding or "utf-8"):
-            times = {"at": found.pop("stamp"), "last_at": found.pop("end")}
-            utc = {column: at - ahead.get(name, timedelta()) if at else None for column, at in times.items()}
-            rows.append(STANDING_VALUES.row({**head, "file": name, **utc, **found}))
+        for found in _of_lines(stored(file, MOST_BYTES).split(b"\n"), file.encoding or "utf-8"):
+            times = {column: _utc(found.pop(column), ahead.get(name, timedelta())) for column in ("at", "last_at")}
+            rows.append(STANDING_VALUES.row({**head, "file": name, **found, **times}))
     return rows
-
-
-def _stored(file: LogFile) -> list[bytes]:
-    try:
-        with open_file(file.path) as stream:
-            for inside, text, _ in parts(stream):
-                if inside == file.members:
-                    return at_most(text, MOST_BYTES).split(b"\n")
-    except TROUBLES:
-        return []
-    return []
 
 
 def _of_lines(lines: Sequence[bytes], encoding: str) -> Iterator[dict[str, Any]]:
@@ -114,8 +101,8 @@ def _standing(last: Sequence[_Line], lines: Sequence[bytes], numbers: Sequence[i
                 continue
             yield {
                 "line": shown.number + 1, "text": said(shown.text), "name": _name(shown.text, place), "value": values[-1],
-                "moved": values[first - _BEFORE : first], "lines": len(values) - first, "before": first, "stamp": _stamp(shown.text),
-                "end": _stamp(every[-1].text),
+                "moved": values[first - _BEFORE : first], "lines": len(values) - first, "before": first, "at": _stamp(shown.text),
+                "last_at": _stamp(every[-1].text),
             }  # fmt: skip
 
 
@@ -139,7 +126,11 @@ def _name(text: str, place: int) -> str:
     return named[1] if named else " ".join(before.split()[-2:])
 
 
-def _stamp(text: str) -> datetime | None:
+def _stamp(text: str) -> Stamp | None:
     found = _STAMP.search(text)
-    stamp = parse(found[0].replace("T", " ")) if found else None
-    return to_datetime(stamp.ms) if stamp is not None else None
+    return parse(found[0]) if found else None
+
+
+def _utc(stamp: Stamp | None, ahead: timedelta) -> datetime | None:
+    at = to_datetime(stamp.ms) if stamp is not None else None
+    return at - ahead if stamp is not None and at is not None and not stamp.stated else at

@@ -8,8 +8,6 @@ from typing import Any
 
 from analyzers.report.finding import Evidence, Quote
 
-STANDING = "standing_values"
-"""The signature of a number that stands still."""
 REPORTED = "A note reports it; nothing here explains it."
 """What a line of a note means that reports missing or wrong data."""
 WENT_ON = 2  # checkpoints or batches completed afterwards that show a job at work; one may have been under way
@@ -49,6 +47,8 @@ class Noticed:
     """It reports that something was dropped, refused or not done: that the job goes on does not make it harmless."""
     telling: bool = False
     """Of a run without a verdict one of the lines that say most."""
+    stands: str | None = None
+    """Of a number that stands still its name and value."""
     inferred: str | None = None
     """Of the one that shows a mechanism: what it suggests, a sentence; nothing of it is stated."""
     steps: tuple[str, ...] = ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzers.report.durations import counted
-from analyzers.report.noticed import REPORTED, STANDING, WENT_ON
+from analyzers.report.noticed import REPORTED, WENT_ON
 from analyzers.report.report import Report
 
 TREND_OPEN = "LAG901"
@@ -39,11 +39,11 @@ def probably(report: Report) -> str:
     lead = next((each.inferred for each in report.unexplained if each.inferred), None)
     if lead:
         return f"; probably {lead[0].lower()}{lead[1:].rstrip('.')}"
-    standing = next((each for each in report.noticed if each.signature == STANDING), None)
+    standing = next((each for each in report.noticed if each.stands), None)
     if standing is None:
         return ""
     since = f" since {standing.first:%H:%M:%S}" if standing.first is not None else ""
-    return f"; {standing.says.partition(' stands;')[0]} stands{since}"
+    return f"; {standing.stands} stands{since}"
 
 
 def _too_few_samples(report: Report) -> str | None:
