@@ -34,16 +34,16 @@ def first_round_only(*given):
 log_scan.rounds = first_round_only
 WHERE
 AGAIN
-from cli.main import run
-raise SystemExit(run(sys.argv[1:]))
+from cli.main import main
+main()  # ends as `diag` ends: no thread of the reading is there while Python puts its modules away
 """
 # nothing is read before Spark is there, and its workers are worth their start; it reads the largest file first
 ON_SPARK = "from analyzers.readers import log_rounds; log_rounds.LIGHT_BYTES, log_rounds.WORTH_SECONDS = 0, -1.0"
 UNHARMED = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
-from cli.main import run
-raise SystemExit(run(sys.argv[1:]))
+from cli.main import main
+main()  # ends as `diag` ends: no thread of the reading is there while Python puts its modules away
 """
 AGAIN = """
 import cli.runs.evidence
