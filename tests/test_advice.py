@@ -136,7 +136,7 @@ def test_processes_are_one_program_as_far_as_they_agree() -> None:
     assert together([flink, UNKNOWN]) == flink
     assert together([flink, connect]).names == {"java", "jvm"}
     assert together([flink, Program(frozenset({"kafkajs"}))]).names == {"flink", "jvm"}
-    assert {of_table(name) for name in TABLES} == {None, "flink", "spark", "connect"}
+    assert {of_table(name) for name in TABLES} == {None, "flink", "spark", "connect", "librdkafka"}
 
 
 def test_a_version_decides_only_where_it_is_known() -> None:

@@ -228,3 +228,51 @@ def test_signs_are_found_by_any_back_end(backend: Backend) -> None:
     assert looked_for.of(b"abc..\xff\x00") == {b"abc", b"ab", b"bc", b"\xff\x00"}
     assert looked_for.of(b"a b c z") == frozenset()
     assert looked_for.of(b"") == Presence([], backend).of(b"ab") == frozenset()
+
+
+STATISTICS = (STATES / "rdkafka-nothing-committed" / "stats.jsonl").read_text(encoding="utf-8").split("\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("around", "logged"),
+    [
+        (lambda text: text, False),
+        (lambda text: f"[{text},\n{text}]", False),
+        (lambda text: json.dumps(json.loads(text), indent=2), False),
+        (lambda text: f"2026-07-06 10:00:01,204 INFO [billing] stats: {text}", True),
+        (lambda text: json.dumps({"level": "info", "message": f"stats {text}"}), True),
+        (lambda text: json.dumps({"level": "info", "stats": json.loads(text)}), True),
+    ],
+    ids=["line", "array", "pretty", "log-line", "string-of-a-record", "member-of-a-record"],
+)
+def test_statistics_of_a_client_wherever_they_stand(around, logged: bool) -> None:  # type: ignore[no-untyped-def]  # a lambda of each case
+    found = states_of(around(STATISTICS).encode()).states
+    assert {state.shape for state in found} == {"snapshot of a client's statistics"}
+    assert all(state.also_log is logged for state in found), "what stands beside them in a log is read, too"
+    (row,) = found[0].rows["client_states"]
+    assert (row["client"], row["group_state"], row["join_state"], row["queue_limit"]) == ("billing", "up", "steady", None)
+    positions = [each for each in found[0].rows["client_partitions"] if each["partition"] == 0]
+    assert (positions[0]["position"], positions[0]["stored"], positions[0]["committed"], positions[0]["lag_records"]) == (
+        53,
+        53,
+        None,
+        None,
+    )
+    assert {each["state"] for each in found[0].rows["client_brokers"]} == {"UP"}
+
+
+def test_statistics_that_are_cut_off_or_of_no_client_are_none() -> None:
+    assert shapes(f"2026-07-06 10:00:01,204 INFO stats: {STATISTICS[:3000]}") == []
+    assert shapes(json.dumps({"client_id": "a", "type": "consumer", "msg_size_max": 0, "brokers": [], "topics": {}, "time": 1})) == []
+    assert shapes(STATISTICS.replace('"time": 17', '"time": -17')) == []
+
+
+def test_of_many_moments_of_a_client_the_first_and_the_last_are_read() -> None:
+    first = json.loads(STATISTICS)
+    moments = [
+        json.dumps({**first, "time": first["time"] + 5 * n, "ts": first["ts"] + 5_000_000 * n, "age": first["age"] + 5_000_000 * n})
+        for n in range(1000)
+    ]
+    found = states_of("\n".join(moments).encode()).states
+    assert len(found) <= 48
+    assert (found[0].first, found[-1].first) == (0, 999)

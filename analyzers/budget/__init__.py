@@ -136,6 +136,8 @@ class Budget:
     stacks: int = 20_000
     """Of languages other than Java."""
     group_partitions: int = 10_000
+    client_partitions: int = 100_000
+    """Rows of partitions of one text, of all clients and moments of their statistics."""
     metric_points: int = 200_000
     """Of an answer of a monitoring system."""
     metric_series: int = 20_000

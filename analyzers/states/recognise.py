@@ -13,6 +13,7 @@ from analyzers.logs.matching.expressions import expression
 from analyzers.logs.matching.matcher import Presence
 from analyzers.states import (
     batch_commits,
+    client_statistics,
     connectors,
     dotnet_stacks,
     flink_rest,
@@ -71,6 +72,7 @@ SHAPES = (
     Shape(flink_rest.SHAPE, flink_rest.SIGNS, flink_rest.read),
     Shape(kubernetes.SHAPE, kubernetes.SIGNS, kubernetes.read),
     Shape(query_progress.SHAPE, query_progress.SIGNS, query_progress.read),
+    Shape(client_statistics.SHAPE, client_statistics.SIGNS, client_statistics.read),
     Shape(connectors.SHAPE, connectors.SIGNS, connectors.read),
     Shape(connectors.CONFIG_SHAPE, connectors.CONFIG_SIGNS, connectors.read_configs),
     Shape(prometheus.SHAPE, prometheus.SIGNS, prometheus.read, prometheus.GLANCE),
