@@ -276,3 +276,50 @@ def test_of_many_moments_of_a_client_the_first_and_the_last_are_read() -> None:
     found = states_of("\n".join(moments).encode()).states
     assert len(found) <= 48
     assert (found[0].first, found[-1].first) == (0, 999)
+
+
+STABLE = (STATES / "flink-operator-stable-not-running" / "get.txt").read_text(encoding="utf-8")
+
+
+def test_a_resource_of_an_operator_with_its_conditions() -> None:
+    (state,) = states_of(STABLE.encode()).states
+    (row,), (condition,) = state.rows["custom_resources"], state.rows["resource_conditions"]
+    assert (row["kind"], row["namespace"], row["name"], row["state"], row["job_state"]) == (
+        "FlinkDeployment",
+        "shop",
+        "pricing",
+        "STABLE",
+        "RESTARTING",
+    )
+    assert (condition["type"], condition["status"], f"{condition['since']:%H:%M}") == ("Running", "False", "08:31")
+    assert f"{row['shown_at']:%Y-%m-%d %H:%M}" == "2026-11-20 09:14", "the clock above it"
+    assert state.also_log, "the status is a line of the operator's log, too"
+
+
+def test_of_a_serialized_exception_the_deepest_message_is_said() -> None:
+    error = {
+        "type": "org.apache.flink.util.SerializedThrowable",
+        "message": "a.b.JobException: Recovery is suppressed",
+        "throwableList": [{"type": "com.shop.PriceMissing", "message": "no price for article 7"}],
+    }
+    item = {
+        "apiVersion": "flink.apache.org/v1beta1",
+        "kind": "FlinkSessionJob",
+        "metadata": {"name": "pricing"},
+        "status": {"error": json.dumps(error)},
+    }
+    (state,) = states_of(json.dumps(item).encode()).states
+    assert state.rows["custom_resources"][0]["error"] == "PriceMissing: no price for article 7"
+    assert state.at is None
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"apiVersion": "flink.apache.org/v1beta1", "kind": "FlinkDeployment", "metadata": {"name": "a"}},
+        {"apiVersion": "flink.apache.org/v1beta1", "kind": "FlinkDeployment", "metadata": [], "status": {}},
+        {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "flink.apache.org/a"}, "status": {"conditions": [{}]}},
+    ],
+)
+def test_a_resource_without_a_status_or_of_others_is_none(item: dict[str, object]) -> None:
+    assert shapes(json.dumps(item)) == []

@@ -10,6 +10,7 @@ from analyzers.derived.checkpoints.checkpoint_series import checkpoint_series
 from analyzers.derived.checkpoints.sink_skips import sink_skips
 from analyzers.derived.checkpoints.split_audit import split_audit
 from analyzers.derived.checkpoints.unread_partitions import unread_partitions
+from analyzers.derived.failures.resource_troubles import resource_troubles
 from analyzers.derived.flow.bottlenecks import bottlenecks, has_shares
 from analyzers.derived.flow.client_moments import client_moments
 from analyzers.derived.flow.marks_apart import marks_apart
@@ -40,10 +41,10 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
     Of notes and log events settings; of log events and a JobManager's exceptions jobs_seen, attempts, faults and job_state; of log
     events split_claims, job_lives, recurring_errors, checkpoint_expiries and strange_starts, with checkpoints skipped_state, with
     offsets dead_letters; of a JobManager's answers barrier_frontier, checkpoint_series, watermark_holders and bottlenecks; of saved
-    metrics metric_troubles and marks_at_minimum; of clients' statistics client_moments; of thread dumps thread_waits; of progress,
-    pasted or logged, query_batches; of these, of logs and of commits sink_skips; of splits split_audit; of logs and splits open_ends
-    and unread_partitions; of probed bootstrap servers forecast and forecast_fixes; of planned changes preflight; of samples of offsets
-    lag_status and lag_truth.
+    metrics metric_troubles and marks_at_minimum; of clients' statistics client_moments; of an operator's resources resource_troubles;
+    of thread dumps thread_waits; of progress, pasted or logged, query_batches; of these, of logs and of commits sink_skips; of splits
+    split_audit; of logs and splits open_ends and unread_partitions; of probed bootstrap servers forecast and forecast_fixes; of planned
+    changes preflight; of samples of offsets lag_status and lag_truth.
 
     `own`: rows of log events, of which there are many, may be changed.
     """
@@ -118,6 +119,8 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out["marks_at_minimum"] = marks_at_minimum(out)
         if apart := marks_apart(out):
             out["watermark_holders"] = [*out.get("watermark_holders", ()), *apart]
+    if "custom_resources" in out:
+        out["resource_troubles"] = resource_troubles(out)
     if "client_states" in out:
         out["client_moments"] = client_moments(out)
     if batches := query_batches(out):

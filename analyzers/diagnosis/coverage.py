@@ -16,7 +16,7 @@ from analyzers.logs.signatures import ANYBODYS
 from analyzers.logs.signatures.signature import OWN
 from analyzers.report.finding import NotChecked
 from analyzers.states import metric_answers, prometheus
-from analyzers.tables import Row, Table, checkpoints, clients, flink, kafka, logs, metrics, planned
+from analyzers.tables import Row, Table, checkpoints, clients, flink, kafka, logs, metrics, planned, resources
 from analyzers.tables.by_column import column
 from analyzers.tables.processes import BROKER, CLIENTS, FLINK, JOBMANAGER, JOBS, SPARK_DRIVER, TASKMANAGER, ZOOKEEPER
 
@@ -120,6 +120,7 @@ ABSENT: Mapping[str, str] = {
     "pod_containers": "no view of a pod was given (kubectl)",
     "query_batches": "no progress of a query was given",
     **dict.fromkeys(_of(metrics), "no metrics were given"),
+    **dict.fromkeys(_of(resources), "no status of an operator's resource was given (kubectl get -o yaml)"),
     **dict.fromkeys(_of(clients), "no statistics of a librdkafka client were given"),
     "sink_skips": "neither snapshots of a table nor lines of its sink were given",
     "sink_commits": "no snapshots of Iceberg and no commits of Delta were given",

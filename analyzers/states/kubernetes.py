@@ -90,11 +90,19 @@ def _time(value: Any) -> datetime | None:
             return None
 
 
-def _yaml(lines: Sequence[str]) -> Iterator[State]:
-    """Documents that begin with ``apiVersion`` and hold container statuses."""
+def yaml_documents(lines: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Where documents stand that begin with ``apiVersion``: their first line, and the one behind their last."""
     begins = [number for number, line in enumerate(lines) if line.startswith("apiVersion:")]
     for begin, after in pairwise([*begins, len(lines)]):
-        end = next((number for number in range(begin + 1, after) if lines[number] and not re.match(r"[ \w\"-]", lines[number])), after)
+        yield (
+            begin,
+            next((number for number in range(begin + 1, after) if lines[number] and not re.match(r"[ \w\"-]", lines[number])), after),
+        )
+
+
+def _yaml(lines: Sequence[str]) -> Iterator[State]:
+    """Documents that hold container statuses."""
+    for begin, end in yaml_documents(lines):
         if not any("containerStatuses:" in line for line in lines[begin:end]):
             continue
         state = State(SHAPE, begin, end)
