@@ -323,3 +323,22 @@ def test_of_a_serialized_exception_the_deepest_message_is_said() -> None:
 )
 def test_a_resource_without_a_status_or_of_others_is_none(item: dict[str, object]) -> None:
     assert shapes(json.dumps(item)) == []
+
+
+def test_exceptions_of_an_application_name_their_job_each() -> None:
+    job = "5f0e64a1c3d2b7980e1f2a3b4c5d6e7f"
+    entries = [
+        {
+            "exceptionName": "java.lang.IllegalStateException",
+            "stacktrace": "java.lang.IllegalStateException: of the job\n\tat c.D.e(D.java:1)\n",
+            "timestamp": 1795161602512,
+            "jobId": job,
+        },
+        {
+            "exceptionName": "java.lang.IllegalStateException",
+            "stacktrace": "java.lang.IllegalStateException: of main\n\tat c.D.main(D.java:2)\n",
+            "timestamp": 1795161603512,
+        },
+    ]
+    (state,) = states_of(json.dumps({"exceptionHistory": {"entries": entries}}).encode()).states
+    assert [(row["job"], row["root_message"]) for row in state.rows["exceptions"]] == [(job, "of the job"), (None, "of main")]

@@ -133,7 +133,7 @@ def _overview(look: Look, _: str | None, __: str | None, body: Json) -> Rows:
 
 
 def _exceptions(look: Look, job: str | None, _: str | None, body: Json) -> Rows:
-    yield "exceptions", [row | {"job": job} for row in rows.exception_rows(look, job or "", body)]
+    yield "exceptions", [row | {"job": row["job"] or None} for row in rows.exception_rows(look, job or "", body)]
 
 
 def _task_managers(look: Look, _: str | None, __: str | None, body: Json) -> Rows:

@@ -306,7 +306,10 @@ def ack_rows(look: Look, job: str, checkpoint: int, vertex: Row, told: Json, at:
 
 
 def exception_rows(look: Look, job: str, told: Json) -> list[Row]:
-    """Rows of ``exceptions``: the history (1.13+) with its concurrent failures, else ``all-exceptions``, else the root alone."""
+    """Rows of ``exceptions``: the history (1.13+) with its concurrent failures, else ``all-exceptions``, else the root alone.
+
+    Entries of an application (``/applications/:id/exceptions``, 2.3+) name their job, unless the failure is that of its main method.
+    """
     rows = []
     entries = objects(told, "exceptionHistory", "entries")
     for entry in entries:
@@ -349,7 +352,7 @@ def _exception(look: Look, job: str, entry: Json, *, root: bool) -> Row:
         "chain": trace.described() or None,
         "user_frame": trace.user_frame,
     }
-    return look.row("exceptions", job, values)
+    return look.row("exceptions", text(entry.get("jobId")) or job, values)
 
 
 _CLUSTER_KEYS = re.compile(
