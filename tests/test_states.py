@@ -84,7 +84,15 @@ def test_json_that_is_cut_in_the_middle_says_so() -> None:
     assert 3 <= len(found[0].rows["checkpoints"]) < 10
 
 
-@pytest.mark.parametrize("text", [DUMPS, GROUPS, CHECKPOINTS, POD], ids=["dumps", "groups", "checkpoints", "pod"])
+STATISTICS = (STATES / "rdkafka-nothing-committed" / "stats.jsonl").read_text(encoding="utf-8").split("\n")[0]
+DESCRIBED = (STATES / "flink-operator-described" / "ticket.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [DUMPS, GROUPS, CHECKPOINTS, POD, STATISTICS, DESCRIBED],
+    ids=["dumps", "groups", "checkpoints", "pod", "statistics", "described"],
+)
 def test_damaged_bytes_raise_nothing(text: str) -> None:
     chance = random.Random(7)
     data = text.encode()
@@ -230,9 +238,6 @@ def test_signs_are_found_by_any_back_end(backend: Backend) -> None:
     assert looked_for.of(b"") == Presence([], backend).of(b"ab") == frozenset()
 
 
-STATISTICS = (STATES / "rdkafka-nothing-committed" / "stats.jsonl").read_text(encoding="utf-8").split("\n")[0]
-
-
 @pytest.mark.parametrize(
     ("around", "logged"),
     [
@@ -342,3 +347,11 @@ def test_exceptions_of_an_application_name_their_job_each() -> None:
     ]
     (state,) = states_of(json.dumps({"exceptionHistory": {"entries": entries}}).encode()).states
     assert [(row["job"], row["root_message"]) for row in state.rows["exceptions"]] == [(job, "of the job"), (None, "of main")]
+
+
+def test_a_described_resource_is_that_of_the_api() -> None:
+    (described,), (shown,) = states_of(DESCRIBED.encode()).states, states_of(STABLE.encode()).states
+    own, same = described.rows["custom_resources"][0], shown.rows["custom_resources"][0]
+    assert {name: value for name, value in own.items() if name != "line"} == {name: value for name, value in same.items() if name != "line"}
+    assert [(row["type"], row["status"]) for row in described.rows["resource_conditions"]] == [("Other", "True"), ("Running", "False")]
+    assert "Job status changed" in states_of(DESCRIBED.encode()).rest, "the events below are lines of a log"

@@ -14,6 +14,7 @@ _LONG = "[[, since {since_shown} UTC]][[, {minutes} min when it was shown]]"
         "job": f"{{kind}} {{resource}} says STABLE, and its job is {{other}}{_LONG}: STABLE is about the specification, not about the job"
         "[[. Its operator says: {what}]]",
         "pods": "{kind} {resource} says STABLE[[ ({status})]], and pod {pod} is {other}[[: {what}]]",
+        "failed": f"The operator does not bring {{kind}} {{resource}} back: {{what}}{_LONG}",
         "not-observed": f"The operator has not looked at generation {{generation}} of {{kind}} {{resource}}{_LONG}: its status is of "
         "generation {observed_generation}",
         "not-ready": f"{{kind}} {{resource}} is not ready, as its operator says: {{what}}{_LONG}",
@@ -26,6 +27,7 @@ _LONG = "[[, since {since_shown} UTC]][[, {minutes} min when it was shown]]"
     },
     missing={
         "job": "why the job does not run: its own log, or /jobs/:id/exceptions",
+        "failed": "what came before: the log of its JobManager and that of the operator",
         "pods": "why the pod ends: its log of the life before (kubectl logs --previous)",
         "not-observed": "what the operator does: its own log",
         "transition": "why the new deployment did not become stable: its own log and pods",
@@ -33,6 +35,7 @@ _LONG = "[[, since {since_shown} UTC]][[, {minutes} min when it was shown]]"
     },
     next_command={
         "job": "kubectl logs --namespace {namespace} deployment/{name} | diag triage -",
+        "failed": "kubectl logs --namespace {namespace} deployment/{name} | diag triage -",
         "pods": "kubectl logs --namespace {namespace} {pod} --previous | diag triage -",
         "": "kubectl describe {kind_typed} {name}[[ --namespace {namespace}]]",
     },
@@ -45,7 +48,7 @@ def resource_contradicted(
     """Per resource and reason, of its newest view. A generation that was not looked at yet is a fault only where it lasts."""
     reason, seconds = F.col("reason"), F.coalesce("seconds", F.lit(0.0))
     severity = first_of(
-        ("critical", reason == "job"),
+        ("critical", reason.isin("job", "failed")),
         ("critical", (reason == "not-ready") & F.col("kind").isin("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2")),
         ("info", (reason == "not-observed") & (seconds < lasting)),
         otherwise="warning",  # the job, or the cluster, may run all the same

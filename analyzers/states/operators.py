@@ -1,4 +1,4 @@
-"""Custom resources of the operators of Flink, Spark and Strimzi as `kubectl get -o json|yaml` shows them: their status and conditions.
+"""Custom resources of the operators of Flink, Spark and Strimzi as `kubectl get -o json|yaml` and `describe` show them: status, conditions.
 
 A status of Flink's or Spark's operator is read as a line of its log, too (`logs/wrappings/cluster_events.py`): rules know what it says.
 Source: CommonStatus, FlinkDeploymentStatus, FlinkStateSnapshotStatus and FlinkBlueGreenDeploymentStatus of flink-kubernetes-operator
@@ -16,6 +16,7 @@ from typing import Any
 from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.wrappings import cluster_events, plain_yaml
+from analyzers.states import described
 from analyzers.states.clocks import Clocks
 from analyzers.states.kubernetes import yaml_documents
 from analyzers.states.state import State, Text, Values
@@ -23,7 +24,7 @@ from analyzers.states.state import State, Text, Values
 SHAPE = "view of an operator's resources"
 SIGNS = (b"flink.apache.org/", b"strimzi.io/", b"sparkoperator.k8s.io/", b"spark.apache.org/")
 GLANCE = re.compile(
-    rb"apiVersion[\"']?\s*:\s*[\"']?(?:\w+\.)?(?:flink\.apache\.org|strimzi\.io|sparkoperator\.k8s\.io|spark\.apache\.org)/"
+    rb"(?:apiVersion|API Version)[\"']?\s*:\s*[\"']?(?:\w+\.)?(?:flink\.apache\.org|strimzi\.io|sparkoperator\.k8s\.io|spark\.apache\.org)/"
 )
 _GROUP = expression(r"(?:\w+\.)?(?:flink\.apache\.org|strimzi\.io|sparkoperator\.k8s\.io|spark\.apache\.org)/")
 _TIME = expression(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
@@ -37,6 +38,9 @@ def read(text: Text) -> Iterator[State]:
     clocks = Clocks(text.lines)
     views = [(document.value, document.first, document.last, document.cut) for document in text.documents]
     views += [(plain_yaml.read(text.lines[first:last]), first, last, False) for first, last in yaml_documents(text.lines)]
+    of_describe = list(described.documents(text.lines))
+    views += [(value, first, last, False) for value, first, last in of_describe]
+    of_text = {first for _, first, _ in of_describe}
     for value, first, last, cut in sorted(views, key=lambda view: view[1]):
         state = State(SHAPE, first, last, trouble="ends in the middle of its JSON" if cut else None)
         items = list(cluster_events.objects_of(value))
@@ -48,7 +52,7 @@ def read(text: Text) -> Iterator[State]:
             state.at = clock.at if clock.at is not None else max(_times(value), default=None)
             for row in state.rows["custom_resources"]:
                 row["shown_at"] = state.at
-            state.also_log = any(map(cluster_events.is_line, items))
+            state.also_log = first in of_text or any(map(cluster_events.is_line, items))
             yield state
 
 

@@ -53,7 +53,7 @@ RESOURCE_TROUBLES = table(
 kind string kind of the resource
 namespace string namespace
 name string name of the resource
-reason string job, pods, not-observed, not-ready, snapshot, transition
+reason string job, pods, failed, not-observed, not-ready, snapshot, transition
 state string state of the resource
 other string what contradicts it
 says string the operator's own words

@@ -42,12 +42,15 @@ def resource_troubles(tables: Tables) -> list[Row]:
         conditions[_named(row), row["moment"]].append(row)
     pods = _pods(tables.get("pod_containers", ()))
     asked = {(row["scope"], row["job"]): row for row in tables.get("jobs", ()) if row["job"]}
+    logged = {(row["scope"], row["job"]) for row in tables.get("log_events", ()) if row["signature"] == "operator-status"}
     found = []
     for key, row in newest.items():
         own = _Resource(
             row, conditions[key, row["moment"]], pods.get((row["scope"], row["name"]), ()), asked.get((row["scope"], row["job"]))
         )
         found += [RESOURCE_TROUBLES.row({**own.head(), **values}) for values in own.troubles()]
+        if row["kind"] in _WITH_JOBS and row["error"] and (row["scope"], f"{row['namespace']}/{row['name']}") not in logged:
+            found += [RESOURCE_TROUBLES.row({**own.head(), **values}) for values in own.failed()]
     return found
 
 
@@ -90,6 +93,13 @@ class _Resource:
         if row["generation"] and row["observed_generation"] and row["observed_generation"] < row["generation"]:
             text = f"metadata.generation {row['generation']}, status.observedGeneration {row['observed_generation']}"
             yield {"reason": "not-observed", **self._since(row["specified_at"]), "says": row["error"], "text": text}
+
+    def failed(self) -> Iterator[dict[str, Any]]:
+        """What the operator says of a resource that it could not bring about; RST103 knows it of a status that is read as its log."""
+        row = self.row
+        if "FAILED" in (row["state"], row["job_state"]) or row["manager_state"] in ("ERROR", "MISSING"):
+            text = f"lifecycleState {row['state']}, status.error {row['error'][:300]}"
+            yield {"reason": "failed", "other": row["job_state"], "says": row["error"], **self._since(row["job_changed_at"]), "text": text}
 
     def _since(self, since: datetime | None) -> dict[str, Any]:
         shown = self.row["shown_at"]
