@@ -55,8 +55,8 @@ _CONNECTED = "{brokers_shown}[[, {connects} attempt(s) to connect counted]]"
         "fatal": "which error: error_cb, or rd_kafka_fatal_error()",
         "unpolled": "where the application hangs: a stack dump of its process",
         "unfetched": "why: its own log with debug=topic,fetch",
-        "uncommitted": "[[{unseen}]]",
-        "unstored": "[[{unseen}]]",
+        "uncommitted": "whether its producer commits them within transactions, or the application keeps its positions elsewhere",
+        "unstored": "whether its producer commits them within transactions, or the application keeps its positions elsewhere",
     },
     next_command={
         "no-broker": "kcat -L -b {first_address}   # from the client's host",
@@ -73,7 +73,6 @@ def client_statistics(
     client_moments: DataFrame,
     *,
     stands_for: int = 300,  # seconds: a rebalance of many members may take minutes
-    commits_for: int = 900,  # seconds: some applications commit with their own checkpoints only
 ) -> DataFrame:
     """Per client and reason, what its statistics show. Source: librdkafka's STATISTICS.md."""
     reason, seconds = F.col("reason"), F.coalesce("seconds", F.lit(0.0))
@@ -82,8 +81,7 @@ def client_statistics(
         ("critical", reason.isin("no-broker", "fatal", "unsent", "producer-id", "coordinator", "abortable")),
         ("critical", (reason == "broker") & leads),
         ("critical", reason.isin("callback", "rebalancing", "unpolled", "unfetched") & (seconds >= stands_for)),
-        ("critical", reason.isin("uncommitted", "unstored") & F.coalesce("kept", F.lit(False)) & (seconds >= commits_for)),
-        otherwise="warning",
+        otherwise="warning",  # who commits within transactions shows none here
     )
     cause = first_of(
         ("broker-unreachable", reason.isin("no-broker", "broker", "coordinator")),
@@ -104,15 +102,14 @@ def client_statistics(
                 (F.concat(F.lit("committed offset "), F.col("committed").cast("string")), F.col("committed").isNotNull()),
                 otherwise="no offset committed",
             ),
-            "unseen": F.when(~F.coalesce("kept", F.lit(False)), F.lit("whether the application keeps its positions elsewhere")),
         }
     )
     names = (
         "severity", "cause", "named", "topic", "partition", "state", "because", "brokers_shown", "first_address", "address", "broker",
         "connects", "position", "committed", "records", "queued", "queue_limit", "sent", "rebalances", "moments", "span", "commit_shown",
-        "unseen", "kind",
+        "kind",
     )  # fmt: skip
     facts: dict[str, Any] = {name: F.max(name) for name in names}  # there is one row of each
     keys = ("client", "instance", "reason")
     made = found(rows, *keys, at="last_at", table="client_moments", shown=F.col("text"), file=F.col("file"), **facts)
-    return made.withColumn("confidence", first_of((0.7, F.col("unseen").isNotNull() & (F.col("committed").isNull())), otherwise=0.9))
+    return made.withColumn("confidence", first_of((0.7, F.col("reason").isin("uncommitted", "unstored")), otherwise=0.9))

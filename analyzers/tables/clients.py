@@ -107,7 +107,6 @@ queued long messages that wait in the producer
 queue_limit long the most that its queues take
 sent long messages transmitted between the first moment and the last
 rebalances long rebalances between the first moment and the last
-kept boolean a group has committed offsets of these partitions before
 moments long statistics of this client
 seconds double from the first of them to the last; of a single one for how long its state lasts
 at timestamp first of them

@@ -1,8 +1,9 @@
 """What keeps a librdkafka client from its work, by its own statistics from one moment to the next.
 
 A single moment shows what has its own clock: a state that lasts, or one that only a new client leaves. All else needs two moments of one
-client. A connection that no request wants stays down in a healthy client; a consumer that was given no offset of its group may keep its
-positions elsewhere. Source: librdkafka's rdkafka_broker.c, rdkafka_cgrp.c, rdkafka_idempotence.c, rdkafka_txnmgr.c.
+client. A connection that no request wants stays down in a healthy client. A consumer may keep its positions elsewhere, or its producer
+commits them within transactions, which the statistics of the consumer do not show. Source: librdkafka's rdkafka_broker.c, rdkafka_cgrp.c,
+rdkafka_idempotence.c, rdkafka_txnmgr.c.
 """
 
 from __future__ import annotations
@@ -45,10 +46,12 @@ def client_moments(tables: Tables) -> list[Row]:
     for row in tables.get("client_states", ()):
         clients[row["scope"], row["instance"], row["client"], row["started"], None if row["started"] else row["file"]].append(row)
     brokers, partitions = _by_moment(tables.get("client_brokers", ())), _by_moment(tables.get("client_partitions", ()))
+    transactional = {row["scope"] for row in tables.get("client_states", ()) if row["transaction_state"] not in (None, "Init")}
     found = []
     for key in sorted(clients, key=str):
         states = sorted(clients[key], key=lambda row: (row["at"], row["moment"]))
         client = _Client(states, [brokers.get(_moment(row), []) for row in states], [partitions.get(_moment(row), []) for row in states])
+        client.commits = key[0] not in transactional
         found += [CLIENT_MOMENTS.row({**client.head(), **values}) for values in client.troubles()]
     return found
 
@@ -71,6 +74,7 @@ class _Client:
         self.states, self.brokers, self.partitions = states, brokers, partitions
         self.first, self.last = states[0], states[-1]
         self.seconds = float((self.last["at"] - self.first["at"]).total_seconds())
+        self.commits = True
         self.up = [any(each["state"] == "UP" for each in look) for look in brokers]
 
     def head(self) -> dict[str, Any]:
@@ -145,7 +149,8 @@ class _Client:
     def _group(self) -> dict[str, Any] | None:
         last, lasting = self.last, len(self.states) > 1 and self.seconds >= LASTS
         waits = last["group_state_seconds"] or 0.0
-        if last["group_state"] in _WAITS_FOR_GROUP and waits >= LASTS:
+        reads = any(each["assigned"] and each["fetch_state"] == "active" for each in self.partitions[-1])  # without its group, too
+        if last["group_state"] in _WAITS_FOR_GROUP and waits >= LASTS and not reads:
             text = f"cgrp state {last['group_state']} for {waits:.0f} s"
             return {"reason": "coordinator", "state": last["group_state"], "seconds": waits, "text": text}
         joins = [row["join_state"] for row in self.states]
@@ -207,7 +212,7 @@ class _Client:
         unfetched = [looks for looks in own if all(row["fetch_state"] in _NOT_FETCHED for row in looks)]
         if unfetched and not unpolled:
             yield self._at(unfetched, "unfetched", "high_watermark") | {"state": unfetched[0][-1]["fetch_state"]}
-        if self.seconds < COMMITS:
+        if self.seconds < COMMITS or not self.commits:
             return
         read = [looks for looks in own if looks[0]["position"] is not None and (looks[-1]["position"] or 0) > looks[0]["position"]]
         behind = [looks for looks in read if len({row["committed"] for row in looks}) == 1 and not _is_at_end(looks)]
@@ -226,7 +231,6 @@ class _Client:
         )
         return {
             **_named([looks[-1] for looks in several]), "reason": reason, "records": grew or None, "text": text,
-            "kept": any(looks[-1]["committed"] is not None for looks in several),
             **{name: last[name] for name in ("position", "committed", "stored")},
         }  # fmt: skip
 
