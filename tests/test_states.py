@@ -315,6 +315,9 @@ def test_of_a_serialized_exception_the_deepest_message_is_said() -> None:
     }
     (state,) = states_of(json.dumps(item).encode()).states
     assert state.rows["custom_resources"][0]["error"] == "PriceMissing: no price for article 7"
+    item["status"] = {"error": "cannot log in with password=hunter2-of-shop"}
+    (secret,) = states_of(json.dumps(item).encode()).states
+    assert "hunter2" not in secret.rows["custom_resources"][0]["error"]
     assert state.at is None
 
 

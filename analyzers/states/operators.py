@@ -16,6 +16,7 @@ from typing import Any
 from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.wrappings import cluster_events, plain_yaml
+from analyzers.secrets import scrub
 from analyzers.states import described
 from analyzers.states.clocks import Clocks
 from analyzers.states.kubernetes import yaml_documents
@@ -120,7 +121,7 @@ def _words(value: Any) -> str | None:
         if deepest is not None:
             kind = str(deepest.get("type") or "").rpartition(".")[2]
             value = f"{kind}: {deepest['message']}" if kind and kind != "SerializedThrowable" else str(deepest["message"])
-    return " ".join(value.split())[:_LONGEST_WORDS]
+    return scrub(" ".join(value.split())[:_LONGEST_WORDS])
 
 
 def _times(value: Any, depth: int = 0) -> Iterator[datetime]:
