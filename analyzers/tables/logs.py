@@ -414,6 +414,7 @@ user_frame string first frame of the user's own code
 address string address that the message names
 confidence double how much the clues weigh
 clues string what was read, and from which words
+record string words that name one record, file or batch and stand in or before each of them; null where these differ
 text string the event's text, clipped
 """,
     derived=True,
