@@ -18,6 +18,7 @@ _EFFECTS = ("call-refused", "call-unanswered", "record-fails", "commit-missing",
         "each-life": "The process ends of the same error in each of the {lives} lives that were read[[, in {user_frame}]]: {what}",
         "same-record": "The same record fails again and again[[ in {user_frame}]], {times} time(s)[[ since {since} UTC]], to the end of "
         "the log: {record}: {what}",
+        "several-records": f"One record after the other fails[[ in {{user_frame}}]], {{records}} of them: {_GOES_ON}",
         "comes-back": f"The same failure comes back[[ in {{user_frame}}]]: {_GOES_ON}",
     },
     inferred="no rule knows this error; read from {clues}[[; {worked_shown} completed meanwhile, so that what these calls should have "
@@ -37,6 +38,7 @@ def error_goes_on(
     goes_on = (F.col("times") >= enough) & (F.col("lasted_seconds") >= lasting)
     of_record = F.col("effect") == "record-fails"
     same = of_record & F.col("record").isNotNull() & (F.col("times") >= tries)
+    several = of_record & (F.col("records") > 1)  # it reads on behind each
     used_up = F.col("kind") == "exhausted"
     called = F.when(F.col("role") != "user", F.col("called"))
     kept = recurring_errors.where(
@@ -50,6 +52,7 @@ def error_goes_on(
                 ("each-life", ends),
                 ("same-record", same),
                 ("used-up", used_up),
+                ("several-records", several),
                 (F.col("effect"), F.col("effect").isin("call-refused", "call-unanswered")),
                 otherwise="comes-back",
             ),

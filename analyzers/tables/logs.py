@@ -415,6 +415,7 @@ address string address that the message names
 confidence double how much the clues weigh
 clues string what was read, and from which words
 record string words that name one record, file or batch and stand in or before each of them; null where these differ
+records long how many records, files or batches their own lines name; 0 where these name none
 text string the event's text, clipped
 """,
     derived=True,

@@ -33,6 +33,10 @@ _BEHIND = 5  # lines with which a runtime or a shell says that the process ended
 _LATE = 0.2  # of its time so far: what comes every ten minutes may be silent for two when the log ends
 _PAUSES = 3  # usual pauses: three in a row without it, and it may be over
 _CLUES = 2
+_SET_ASIDE = re.compile(
+    r"(?i)\b(?:sent|sending|moved|routed|forwarded|written|published|put|goes|parked)\b[^\n]{0,40}\b(?:\S*dlq\S*|\S*dead[ -_]?letter\S*)"
+)
+"""Words of who keeps a record that failed, and reads on."""
 _OF_CLIENT = re.compile(r"^\[[^\]\n]{1,200}\]:? (?=\S)")  # [Consumer clientId=…, groupId=…]
 
 
@@ -96,7 +100,7 @@ def _row(events: list[Row], end: datetime | None, done: Iterable[datetime]) -> R
         return None
     event = min(events, key=lambda each: (each["at"], each["line"] or 0))
     inferred = infer(event["text"] or "", thread=event["thread"], logger=event["logger"])
-    if inferred is None or inferred.kind in (None, "stopped"):
+    if inferred is None or inferred.kind in (None, "stopped") or all(_SET_ASIDE.search(first_line(each)) for each in events):
         return None
     panicked = (event["detail"] or {}).get("panicked_at")
     if panicked:  # what a library said is why; that the program stops for it is the program's
@@ -126,6 +130,8 @@ def _row(events: list[Row], end: datetime | None, done: Iterable[datetime]) -> R
             "confidence": inferred.confidence,
             "clues": "; ".join(inferred.clues[:_CLUES]),
             "record": _record(events, event),
+            # a panic names its place in the code
+            "records": 0 if panicked else len({said(line) for each in events if names_one_of_many(line := first_line(each))}),
             "text": event["text"],
         }
     )
