@@ -196,6 +196,7 @@ FAULTS: dict[str, str] = {
     "poll-timeout-expired": "Its partitions move to other members, which read again from the last commit.",
     "binding-access-denied": "The client cannot use this broker until certificate or login are corrected.",
     "instance-fenced": "This consumer stops: two of them use one group.instance.id.",
+    "kafkajs-offset-reset": "Records between the wanted offset and the end that it went to are skipped, or read again.",
     "offset-out-of-range": "Records between the wanted and the reset offset are skipped, or read again.",
     "offset-undefined": "The consumer cannot start on this partition without a committed offset or a reset policy.",
     "log-truncated": "Records that were already read are gone from the log: an unclean election lost them.",
