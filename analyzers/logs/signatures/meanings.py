@@ -261,6 +261,7 @@ FAULTS: dict[str, str] = {
     "replica-fetch-failed": "Normal while a broker restarts; lasting, the follower falls out of sync.",
     "replica-partition-failed": "Normal when the topic was deleted or a broker restarts; lasting, this replica no longer follows.",
     "group-member-failed": "Normal when a consumer stops; repeated, the group never settles.",
+    "group-protocol-refused": "This consumer reads nothing while members with another assignment strategy are in the group.",
     "group-offsets-deleted": "A consumer of this group starts from its reset policy; Flink and Spark go on from their state.",
     "transaction-timed-out": "Its records are not delivered; the sink that wrote them fails at its next commit.",
     "request-version-refused": "The client is cut off; it has to be upgraded, or the broker must speak the older version.",
