@@ -16,7 +16,7 @@ from analyzers.logs.signatures import ANYBODYS
 from analyzers.logs.signatures.signature import OWN
 from analyzers.report.finding import NotChecked
 from analyzers.states import metric_answers, prometheus
-from analyzers.tables import Row, Table, checkpoints, flink, kafka, logs, metrics, planned
+from analyzers.tables import Row, Table, checkpoints, connectors, flink, kafka, logs, metrics, planned
 from analyzers.tables.by_column import column
 from analyzers.tables.processes import BROKER, CLIENTS, FLINK, JOBMANAGER, JOBS, SPARK_DRIVER, TASKMANAGER, ZOOKEEPER
 
@@ -125,11 +125,17 @@ ABSENT: Mapping[str, str] = {
     "replication_slots": "no replication slots of PostgreSQL were given (psql)",
     **dict.fromkeys(_of(planned), "no change is planned (diag preflight)"),
     "connector_configs": "no configuration of a connector was given",
+    **dict.fromkeys(_of(connectors), "no worker of Kafka Connect was asked (--connect-rest)"),
 }
 """Why a table is missing, in the words of *not checked*."""
 
 
-_OF_KIND: Mapping[str, Sequence[str]] = {"kafka": _of(kafka), "flink-rest": _of(flink), "checkpoint": _of(checkpoints)}
+_OF_KIND: Mapping[str, Sequence[str]] = {
+    "kafka": _of(kafka),
+    "flink-rest": _of(flink),
+    "checkpoint": _of(checkpoints),
+    "connect-rest": _of(connectors),
+}
 """The tables that a source of each kind would have filled."""
 
 
