@@ -46,9 +46,10 @@ def collect(
       diag collect --flink-rest http://jobmanager:8081 --save before-the-restart.tar.gz
       diag triage --bundle incident.tar.gz
 
-    Reads what triage reads. Every word that is not known to be harmless is replaced by a token, secrets are cut out; see --no-redact,
-    --keep and --redaction-key. A few lines of each kind are kept of logs, not the logs: of what rules of your own look for only with
-    --rules.
+    Reads what triage reads.
+
+    Every word that is not known to be harmless is replaced by a token, secrets are cut out; see --no-redact, --keep and --redaction-key.
+    A few lines of each kind are kept of logs, not the logs: of what rules of your own look for only with --rules.
 
     Permissions: those of triage. It starts no JVM and changes nothing but the bundle.
     """
@@ -70,6 +71,10 @@ def collect(
         own=own,
     )
     stdin = piped(environment) if "-" in (paths or ()) else None
-    whole, lines = write_evidence(paths or [], options, version=version(), stdin=stdin, collectors=collectors, progress=environment.say)
+    with live.answered(environment.say) as answers:
+        whole, lines = write_evidence(
+            [*(paths or []), *answers.paths], options, version=version(), stdin=stdin, collectors=[*collectors, *answers.collectors],
+            names=answers.names, progress=environment.say,
+        )  # fmt: skip
     environment.write("".join(f"{line}\n" for line in lines))
     return ExitCode.CLEAN if whole else ExitCode.CANNOT_LOOK

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cli.options.connect import ConnectRest, ConnectRestAuth, ConnectWait
 from cli.options.flink import FlinkRest, FlinkRestAuth, JobIds
 from cli.options.kafka import BootstrapServers, CommandConfig, Groups, Timeout, Topics, seconds
 from cli.options.shared import Given, declared, own_parameters
-from cli.shell.exits import UsageError
+from cli.shell.exits import CannotLook, UsageError
 
 if TYPE_CHECKING:
+    from cli.collectors.beside import Beside
     from cli.collectors.collector import Collector
 
 
@@ -29,6 +32,9 @@ class LiveSources:
     flink_rest: str | None = None
     flink_rest_auth: Path | None = None
     jobs: Sequence[str] = ()
+    connect_rest: str | None = None
+    connect_rest_auth: Path | None = None
+    connect_wait_seconds: float = 5.0
 
     @property
     def anything(self) -> bool:
@@ -38,11 +44,39 @@ class LiveSources:
     @property
     def named(self) -> list[str]:
         """The addresses, as they were given."""
-        return [*([self.flink_rest] if self.flink_rest else []), *self.bootstrap_servers]
+        return [*(each for each in (self.flink_rest, self.connect_rest) if each), *self.bootstrap_servers]
 
     def collectors(self) -> list[Collector]:
         """One per system and kind of question. Raises `UsageError` for addresses and properties that cannot be understood."""
         return [*self._flink(), *self._kafka()]
+
+    @contextmanager
+    def answered(self, progress: Callable[[str], None]) -> Iterator[Beside]:
+        """The answers that are read as files, for as long as this lasts; a worker that does not answer is a source that failed.
+
+        Raises `UsageError` for an address or a login that cannot be understood.
+        """
+        from cli.collectors.beside import beside
+
+        with beside() as found:
+            if self.connect_rest is not None:
+                self._connect(self.connect_rest, found, progress)
+            yield found
+
+    def _connect(self, address: str, found: Beside, progress: Callable[[str], None]) -> None:
+        from cli.collectors.connect_rest import KIND, ask_connect
+        from cli.collectors.flink_transport import CONNECT, parse_address, read_login
+
+        where, login = parse_address(address, CONNECT), read_login(self.connect_rest_auth, CONNECT)
+        try:
+            answers = ask_connect(
+                where, login, timeout_seconds=self.timeout_seconds, wait_seconds=self.connect_wait_seconds, progress=progress
+            )  # fmt: skip
+        except CannotLook as error:
+            found.failed(where.url, KIND, f"{error.message} {error.hint}".strip())
+            return
+        found.add(f"connect-rest of {where.host}:{where.port}", answers.text.encode())
+        found.sources.append(answers.source)
 
     def _flink(self) -> list[Collector]:
         if self.flink_rest is None:
@@ -81,6 +115,9 @@ LIVE: tuple[Given, ...] = (
     ("flink_rest", FlinkRest, None),
     ("flink_rest_auth", FlinkRestAuth, None),
     ("jobs", JobIds, None),
+    ("connect_rest", ConnectRest, None),
+    ("connect_rest_auth", ConnectRestAuth, None),
+    ("connect_wait", ConnectWait, "5s"),
     ("bootstrap_servers", BootstrapServers, None),
     ("command_config", CommandConfig, None),
     ("groups", Groups, None),
@@ -97,6 +134,7 @@ def asking_live(command: Callable[..., int]) -> Callable[..., int]:
     def asked(**given: Any) -> int:
         chosen = {name: given.pop(name) for name, _, _ in LIVE}
         chosen["timeout_seconds"] = seconds(chosen.pop("timeout"), "--timeout")
+        chosen["connect_wait_seconds"] = seconds(chosen.pop("connect_wait"), "--connect-wait")
         return command(live=LiveSources(**{name: value for name, value in chosen.items() if value is not None}), **given)
 
     own = own_parameters(command)
