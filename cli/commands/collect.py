@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.commands.triage import Paths, existing, piped
+from cli.commands.triage import Paths, existing, only_planned, piped
 from cli.options.own_rules import Rules, own_rules
 from cli.options.report import Keep, NoRedact, Quiet, RedactionKey
 from cli.options.shared import LogTimezone, RunOptions
@@ -23,7 +23,7 @@ Into = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    app.command("collect", short_help="Write the evidence to a bundle; judge nothing.")(asking_live(collect))
+    app.command("collect", short_help="Write the evidence to a bundle; judge nothing.")(asking_live(collect, kube=True))
 
 
 def collect(
@@ -44,9 +44,12 @@ def collect(
     Examples:
       diag collect /var/log/flink --bootstrap-server kafka-1:9092 --save incident.tar.gz
       diag collect --flink-rest http://jobmanager:8081 --save before-the-restart.tar.gz
+      diag collect --kube shop --save incident.tar.gz --yes
       diag triage --bundle incident.tar.gz
 
-    Reads what triage reads.
+    Reads what triage reads. With --kube NAMESPACE it prints the kubectl commands that it would run (get of pods, events, Flink's, Spark's
+    and Strimzi's objects; logs of the pods that run streaming jobs) and runs them with --yes only: with your kubectl, context and rights.
+    No secret and no config map is asked for, and environments and arguments of pods are not kept.
 
     Every word that is not known to be harmless is replaced by a token, secrets are cut out; see --no-redact, --keep and --redaction-key.
     A few lines of each kind are kept of logs, not the logs: of what rules of your own look for only with --rules.
@@ -58,6 +61,8 @@ def collect(
     own = own_rules(rules)
     collectors = live.collectors()
     existing(paths or [])
+    if planned := live.planned():
+        return only_planned(planned, environment)
     environment.say(f"diag {version()}: collecting into {save}")
     from cli.runs.collect import write_evidence
 
