@@ -15,7 +15,7 @@ PROGRAM = """\
 #!{python}
 import json, os, re, sys, time
 home = {home!r}
-words = [word for word in sys.argv[1:] if not word.startswith(("--request-timeout=", "--since=", "--limit-bytes="))]
+words = [word for word in sys.argv[1:] if not word.startswith(("--request-timeout=", "--since=", "--limit-bytes=", "--tail="))]
 with open(os.path.join(home, "asked"), "a") as asked:
     asked.write(json.dumps(sys.argv[1:]) + "\\n")
 with open(os.path.join(home, "answers.json")) as file:

@@ -16,12 +16,14 @@ import pytest
 
 from analyzers.bundle.read import read_bundle
 from analyzers.derived.lag.connector_stands import connector_stands
+from analyzers.diagnosis.coverage import too_short
 from analyzers.states.recognise import states_of
 from analyzers.tables import COMMITTED_OFFSETS, CONNECTOR_CONFIGS, CONNECTOR_OFFSETS, CONNECTOR_TASKS, LAG_TRUTH, Row
 from cli.collectors.beside import beside
 from cli.collectors.connect_rest import ConnectAnswers, ask_connect
 from cli.collectors.flink_transport import CONNECT, Answer, parse_address, read_login
 from cli.shell.exits import CannotLook, ExitCode, UsageError
+from cli.shell.signals import Terminated
 from tests.command_line import diag
 from tests.rest_replay import Replayed, Trouble, serving, slowly
 
@@ -237,6 +239,30 @@ def test_collect_from_a_dead_worker_is_exit_code_3_and_says_where(tmp_path: Path
     assert "refuses the connection" in out
 
 
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, Terminated])
+def test_who_stops_the_wait_loses_nothing_of_the_first_look(
+    stop: type[BaseException], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stopped(seconds: float) -> None:
+        raise stop
+
+    with worker() as server:
+        answers = asked(server, sleep=stopped)
+        assert isinstance(answers.stop, stop)
+        assert "stopped before the second look" in answers.source["why"]
+        assert len(rows(answers, "connector_offsets")) > 6
+        monkeypatch.setattr("cli.collectors.connect_rest.ask_connect", lambda *_, **__: answers)
+        dead = ["-b", "127.0.0.1:9", "--connect-rest", server.address]
+        code, _, err = diag("collect", *dead, "--save", str(tmp_path / "bundle"))
+        assert code in (130, 143), err
+        tables = read_bundle(tmp_path / "bundle").tables
+        assert {row["kind"] for row in tables["sources"]} == {"connect-rest", "logs", "states"}, "Kafka is not asked any more"
+        for command in ("triage", "lag-report"):
+            code, out, err = diag(command, *dead, "--facts-only", "-o", "json")
+            assert code in (130, 143), err
+            assert json.loads(out)["facts"]["connector_tasks"]
+
+
 def test_a_bundle_holds_what_was_answered(tmp_path: Path) -> None:
     with worker() as server:
         code, _, err = diag("collect", "--connect-rest", server.address, "--connect-wait", "100ms", "--save", str(tmp_path / "bundle"))
@@ -251,7 +277,8 @@ def test_the_directory_of_the_answers_is_private_and_gone_afterwards() -> None:
     with contextlib.suppress(KeyboardInterrupt), beside() as found:
         found.add("../../etc/pass wd", b"x")
         assert stat.S_IMODE(found.directory.stat().st_mode) == 0o700
-        assert [Path(path).parent for path in found.paths] == [found.directory]
+        assert [Path(path).parent for path in found.names] == [found.directory]
+        assert found.paths == [str(found.directory)]
         assert list(found.names.values()) == ["../../etc/pass wd"]
         raise KeyboardInterrupt
     assert not found.directory.exists()
@@ -324,6 +351,20 @@ def test_a_sink_that_stands_while_records_wait() -> None:
 )
 def test_a_sink_that_does_not_stand(healthy: dict[str, Any]) -> None:
     assert [row for row in connector_stands(tables(**healthy)) if row["stands_seconds"] > 60] == []
+
+
+def test_a_sink_that_was_watched_too_briefly_or_without_a_broker_is_not_clean() -> None:
+    def because(found: dict[str, list[Row]]) -> list[str]:
+        return [each.because for each in too_short(["LAG511"], {**found, "connector_stands": connector_stands(found)})]
+
+    brief = tables()
+    brief["connector_offsets"][0]["as_of"] = brief["connector_offsets"][1]["as_of"] - timedelta(seconds=5)
+    assert because(brief) == ["orders stood for 10 s while records waited, and a worker commits once a minute: --connect-wait 150s"]
+    (unknown,) = because({**tables(), "committed_offsets": []})
+    assert "no broker was asked (--bootstrap-server)" in unknown
+    assert because(tables(offsets=(90, 100))) == []
+    assert because({**tables(state="PAUSED"), "committed_offsets": []}) == []
+    assert because(tables()) == [], "the rule itself speaks of it"
 
 
 def test_a_paste_without_times_and_names_shows_nothing_of_that() -> None:

@@ -64,7 +64,7 @@ def test_without_yes_the_commands_are_printed_and_none_is_run(shop: FakeKubectl,
     lines = out.splitlines()
     assert lines[0].startswith("kubectl get pods -o json -n shop")
     assert [line.split()[1] for line in lines] == ["get"] * len(OBJECTS) + ["logs"] * 2
-    assert all("--limit-bytes=" in line for line in lines[-2:])
+    assert all("--limit-bytes=" in line and "--tail=" in line for line in lines[-2:])
     assert "--previous" in lines[-1]
     assert "add --yes" in err
 
@@ -88,7 +88,7 @@ def test_pods_events_and_logs_are_in_the_bundle(shop: FakeKubectl, tmp_path: Pat
     assert (source(tables)["state"], source(tables)["why"]) == ("ok", None)
     killed = [row for row in tables["pod_containers"] if row["last_reason"] == "OOMKilled"]
     assert [(row["pod"], row["restarts"]) for row in killed] == [("orders-taskmanager-1-1", 2)]
-    assert "orders-taskmanager-1-1/flink-main-container.previous.log" in {row["file"] for row in tables["log_files"]}
+    assert "orders-taskmanager-1-1_flink-main-container.previous.log" in {row["file"] for row in tables["log_files"]}
 
 
 def test_no_secret_of_a_pod_is_kept(shop: FakeKubectl, tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_triage_of_a_deployment_finds_the_taskmanagers_of_flinks_native_kubernet
     assert run(words, given, plugin=True) == ExitCode.CLEAN, given.stderr.getvalue()  # type: ignore[attr-defined]
     report = json.loads(given.stdout.getvalue())  # type: ignore[attr-defined]
     assert {row["file"] for row in report["facts"]["log_files"]} >= {
-        "orders-6c9f/flink-main-container.log", "orders-taskmanager-1-1/flink-main-container.previous.log",
+        "orders-6c9f_flink-main-container.log", "orders-taskmanager-1-1_flink-main-container.previous.log",
     }  # fmt: skip
     assert [words[:2] for words in shop.asked][:3] == [["get", "deployment/orders"], ["get", "pods"], ["get", "events"]]
     assert "shop-front" not in json.dumps(report)
@@ -191,6 +191,15 @@ def test_an_answer_without_end_is_cut(shop: FakeKubectl, tmp_path: Path, monkeyp
     assert tables["log_files"]
 
 
+def test_a_list_that_is_too_large_is_not_read(shop: FakeKubectl, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cli.collectors.kubectl._MOST_LIST_BYTES", 1 << 20)
+    shop.answers[PODS] = {"out": " " * (8 << 20), "sleep": 0}
+    shop.installed()
+    *_, tables = collected(tmp_path)
+    assert source(tables)["state"] == "partial"
+    assert "kubectl get pods: its answer is larger than 1 MB and was not read" in source(tables)["why"]
+
+
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_ends_kubectl_and_removes_what_it_answered(shop: FakeKubectl, tmp_path: Path, how: signal.Signals) -> None:
     shop.answers["logs .*"] = {"sleep": 600}
@@ -211,6 +220,9 @@ def test_ctrl_c_ends_kubectl_and_removes_what_it_answered(shop: FakeKubectl, tmp
         process.send_signal(how)
         _, err = process.communicate(timeout=60)
     assert process.returncode == 128 + how
+    tables = read_bundle(tmp_path / "bundle").tables
+    assert source(tables)["why"] == "stopped before all was asked"  # type: ignore[arg-type]  # rows of every table
+    assert len(tables["pod_containers"]) == 3
     assert "Traceback" not in err
     assert list((tmp_path / "tmp").iterdir()) == []
     assert is_gone(int(sleeps.read_text()))

@@ -28,15 +28,25 @@ class Beside:
     directory: Path
     names: dict[str, str] = field(default_factory=dict)
     sources: list[Row] = field(default_factory=list)
+    stop: BaseException | None = None
+    """What ended the asking (Ctrl-C, SIGTERM): what was answered by then is judged, and nothing else is asked."""
 
     @property
     def paths(self) -> list[str]:
-        return list(self.names)
+        """The directory, where there is anything in it: of files that are named one by one it would be said that they are no log."""
+        return [str(self.directory)] if self.names else []
 
     @property
     def collectors(self) -> list[Collector]:
         """What gives the rows of ``sources``, one per source."""
-        return [Collector(str(row["name"]), str(row["kind"]), _giving(row)) for row in self.sources]
+        return [Collector(str(row["name"]), str(row["kind"]), self._giving(row)) for row in self.sources]
+
+    def evidence(self) -> Evidence:
+        """How it went, by itself."""
+        return Evidence({"sources": self.sources}, stop=self.stop)
+
+    def _giving(self, row: Row) -> Callable[[], Evidence]:
+        return lambda: Evidence({"sources": [row]}, stop=self.stop)
 
     def add(self, name: str, content: bytes) -> None:
         """A file that is called `name`. Raises `CannotLook` where it cannot be written."""
@@ -61,10 +71,6 @@ class Beside:
         self.sources.append(SOURCES.row({"scope": "", "name": name, "kind": kind, "state": "failed", "why": why}))
 
 
-def _giving(row: Row) -> Callable[[], Evidence]:
-    return lambda: Evidence({"sources": [row]})
-
-
 def _unwritable(error: OSError, directory: Path | None) -> CannotLook:
     where = f"what was answered cannot be written to {directory}" if directory else "no temporary directory can be made"
     return CannotLook(f"{where}: {error.strerror or error}.", "Free some space, or name another place: TMPDIR=DIRECTORY.")
@@ -74,7 +80,7 @@ def _unwritable(error: OSError, directory: Path | None) -> CannotLook:
 def beside() -> Iterator[Beside]:
     """An empty private directory (mode 0700), removed at the end; Ctrl-C waits for that."""
     try:
-        directory = Path(tempfile.mkdtemp(prefix="diag-"))
+        directory = Path(tempfile.mkdtemp(prefix="diag-answers-"))
     except OSError as error:
         raise _unwritable(error, None) from error
     try:

@@ -37,6 +37,8 @@ class ConnectAnswers:
 
     text: str
     source: Row
+    stop: BaseException | None = None
+    """Ctrl-C or SIGTERM, where it ended the wait for the second look."""
 
 
 def ask_connect(
@@ -55,11 +57,18 @@ def ask_connect(
         picture.begin()
     if picture.running:
         progress(f"{where.url}: {len(picture.running)} connector(s) RUNNING; their offsets are asked for again in {wait_seconds:g} s")
-        sleep(wait_seconds)
-        with RestClient(where, login, timeout_seconds, min(10.0, timeout_seconds), CONNECT) as client:
-            picture.rest = client
-            picture.again()
-    return ConnectAnswers("\n".join(picture.written) + "\n", picture.source())
+        try:
+            sleep(wait_seconds)
+            with RestClient(where, login, timeout_seconds, min(10.0, timeout_seconds), CONNECT) as client:
+                picture.rest = client
+                picture.again()
+        except BaseException as stop:
+            if isinstance(stop, Exception):
+                raise
+            progress("stopped before the second look at the offsets; what was answered is judged; once more ends at once")
+            picture.problems.setdefault("stopped before the second look at the offsets, so that whether connectors go on is unknown", [])
+            return ConnectAnswers(picture.text, picture.source(), stop)
+    return ConnectAnswers(picture.text, picture.source())
 
 
 @dataclass
@@ -72,6 +81,10 @@ class _Picture:
     """States of each connector and its tasks, as they were written last: a failure that is read twice would count twice."""
     problems: dict[str, list[str]] = field(default_factory=dict, init=False)
     as_of: datetime = field(default_factory=lambda: datetime.now(timezone.utc), init=False)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.written) + "\n"
 
     def begin(self) -> None:
         """Version, states and settings, and the first look at the offsets."""

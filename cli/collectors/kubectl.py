@@ -20,7 +20,6 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 from analyzers.report.durations import counted, few
 from analyzers.secrets import scrub, scrub_values
@@ -35,7 +34,10 @@ OBJECTS = (
     "kafkaconnectors.kafka.strimzi.io",
 )  # fmt: skip
 _MOST_PODS = 60
-_MOST_LOG_BYTES = 64 << 20
+_MOST_LOG_LINES, _MOST_LOG_BYTES = 200_000, 64 << 20
+"""Of a container: the last lines, and of these the first bytes, so that lines of 300 bytes leave room for the end."""
+_MOST_LIST_BYTES = 64 << 20
+"""Of JSON: objects take ten times as much memory, and a pod some 10 KB."""
 _LONGEST_SECONDS = 60.0
 """A command: the answer of a large namespace takes some seconds, a log of `_MOST_LOG_BYTES` over a slow line half a minute."""
 _SLOW_IN_A_ROW = 2
@@ -49,6 +51,18 @@ _STREAMING = expression(
 _BESIDE_THEM = expression(
     r"(?i)^(?:istio-proxy|linkerd-proxy|vault-agent(?:-init)?|filebeat|fluent-?bit|fluentd|otel-.*|jaeger-agent|datadog-agent)$"
 )
+_WITHOUT_STATE = (
+    "Deployment",
+    "StatefulSet",
+    "DaemonSet",
+    "ReplicaSet",
+    "Service",
+    "ReplicationController",
+    "List",
+    "PodList",
+    "EventList",
+)
+"""Kinds of which only the items, or the pods that they select, show anything."""
 _NEVER = frozenset({"env", "envFrom", "annotations", "managedFields", "args", "arguments", "command", "data", "stringData", "binaryData"})
 
 _UNKNOWN_KIND = re.compile(r"doesn't have a resource type|could not find the requested resource|no matches for kind")
@@ -77,8 +91,10 @@ class Kubernetes:
         return [self.program, *words, *where, f"--request-timeout={_LONGEST_SECONDS - 10:g}s"]
 
     def of_log(self, pod: str, container: str, *, previous: bool) -> list[str]:
-        bounds = [f"--since={self.since}", f"--limit-bytes={_MOST_LOG_BYTES}"]
-        return self.command("logs", pod, "-c", container, "--timestamps", *(["--previous"] if previous else bounds[:1]), bounds[1])
+        """The log of a container, its end where it is long; of one that ended the last lines are those that count."""
+        begin = "--previous" if previous else f"--since={self.since}"
+        bounds = [f"--tail={_MOST_LOG_LINES}", f"--limit-bytes={_MOST_LOG_BYTES}"]
+        return self.command("logs", pod, "-c", container, "--timestamps", begin, *bounds)
 
     def planned(self) -> list[str]:
         """The commands, as they are typed; POD, CONTAINER and SELECTOR stand for what the first ones answer."""
@@ -109,7 +125,16 @@ class _Said:
 
 def ask_kubernetes(of: Kubernetes, found: Beside, progress: Callable[[str], None] = lambda said: None) -> None:
     """Run the commands, one after the other; their answers are files of `found`, and how it went a row of its sources."""
-    _Asking(of, found, progress).run()
+    asking = _Asking(of, found, progress)
+    try:
+        asking.run()
+    except BaseException as stop:
+        if isinstance(stop, Exception):
+            raise
+        progress("stopped before all was asked; what was answered is judged; once more ends at once")
+        asking.problems.append("stopped before all was asked")
+        found.stop = stop
+    found.sources.append(asking.source())
 
 
 @dataclass
@@ -127,7 +152,6 @@ class _Asking:
         pods = self._of_target() if self.of.target else self._of_namespace()
         if pods and self._goes_on():
             self._logs(pods)
-        self.found.sources.append(self._source())
 
     # objects -------------------------------------------------------------------------------------------------------------------
 
@@ -167,10 +191,14 @@ class _Asking:
 
     def _objects(self, name: str, *words: str, only: set[str] | None = None) -> Mapping[str, Any] | None:
         """The JSON that a command gives, of events those about `only`; what may be a secret is left out before it is written for good."""
-        said = self._run(self.of.command(*words), BUDGET.kubernetes_list_bytes)
+        said = self._run(self.of.command(*words), _MOST_LIST_BYTES)
         if said.why is not None:
             if not _UNKNOWN_KIND.search(said.error):
                 self.problems.append(said.why)
+            return None
+        if said.cut:
+            said.path.unlink(missing_ok=True)
+            self.problems.append(f"{self._shown(words)}: its answer is larger than {_MOST_LIST_BYTES >> 20} MB and was not read")
             return None
         try:
             value: Any = json.loads(said.path.read_bytes())
@@ -185,7 +213,7 @@ class _Asking:
         if only is not None:
             about = [item for item in _items(value) if str(_map(item.get("involvedObject")).get("name")).startswith(tuple(only))]
             value = {**value, "items": about}
-        if _items(value) or "items" not in value:
+        if _items(value) or str(value.get("kind")) not in _WITHOUT_STATE:
             self.found.add(f"{self.of.name} {name}.json", json.dumps(without_secrets(value)).encode())
         return dict(value)
 
@@ -215,7 +243,7 @@ class _Asking:
                 cut = f"the log of {pod} was cut behind {_MOST_LOG_BYTES >> 20} MB, so that its end is missing"
                 self.problems.append(f"{cut}: a shorter --kube-since shows it")
             if size:
-                self.found.take(f"{pod}/{container}{'.previous' if previous else ''}.log", said.path)
+                self.found.take(f"{pod}_{container}{'.previous' if previous else ''}.log", said.path)
         finally:
             said.path.unlink(missing_ok=True)
 
@@ -238,6 +266,7 @@ class _Asking:
                         process.kill()
                         process.wait()
             said.error = err.read_bytes()[:20_000].decode("utf-8", "replace")
+            err.unlink()
         except FileNotFoundError:
             self.unanswered = _SLOW_IN_A_ROW
             said.why = f"there is no {self.of.program} on the PATH: install it, or run this where it is"
@@ -258,7 +287,7 @@ class _Asking:
     def _shown(self, words: Sequence[str]) -> str:
         return shlex.join([self.of.program, *words[:2]])
 
-    def _source(self) -> Row:
+    def source(self) -> Row:
         problems = list(dict.fromkeys(self.problems))
         if not self._goes_on() and self.answers:
             problems.append("the rest was not asked for")
@@ -280,7 +309,7 @@ def _watched(process: subprocess.Popen[bytes], out: Path, most: int) -> tuple[bo
             if out.stat().st_size > most:
                 return False, True
         else:
-            return False, False
+            return False, out.stat().st_size > most
 
 
 _AWAY = re.compile(r"Unable to connect to the server|connection to the server .* was refused|i/o timeout|TLS handshake timeout")

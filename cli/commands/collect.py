@@ -77,8 +77,9 @@ def collect(
     )
     stdin = piped(environment) if "-" in (paths or ()) else None
     with live.answered(environment.say) as answers:
+        others = collectors if answers.stop is None else []
         whole, lines = write_evidence(
-            [*(paths or []), *answers.paths], options, version=version(), stdin=stdin, collectors=[*collectors, *answers.collectors],
+            [*(paths or []), *answers.paths], options, version=version(), stdin=stdin, collectors=[*others, *answers.collectors],
             names=answers.names, progress=environment.say,
         )  # fmt: skip
     environment.write("".join(f"{line}\n" for line in lines))

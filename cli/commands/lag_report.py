@@ -121,6 +121,8 @@ def lag_report(
         others = live.collectors()
     with (NOTHING_LIVE if options.bundle else live).answered(environment.say) as answers:
         ask = with_others(groups_of, checkpoint or (), [*others, *answers.collectors], environment.say)
+        if answers.stop is not None:
+            ask = answers.evidence
         run = Run(
             LAG_REPORT, ask, options, version(), logs=[*(logs or ()), *answers.paths], names=answers.names, progress=environment.say
         )  # fmt: skip

@@ -104,9 +104,10 @@ def triage(
     stdin = piped(environment) if "-" in (paths or ()) else None
     try:
         with (NOTHING_LIVE if options.bundle else live).answered(environment.say) as answers:
+            others = collectors if answers.stop is None else []
             report = run(
                 [*(paths or []), *answers.paths], options, version=version(), stdin=stdin,
-                collectors=[*collectors, *answers.collectors], names=answers.names, baseline=before, progress=environment.say,
+                collectors=[*others, *answers.collectors], names=answers.names, baseline=before, progress=environment.say,
                 meanwhile=partial(load, options.outputs, environment),
             )  # fmt: skip
     except Interrupted as early:

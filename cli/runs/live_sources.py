@@ -89,7 +89,8 @@ class LiveSources:
 
     @contextmanager
     def answered(self, progress: Callable[[str], None]) -> Iterator[Beside]:
-        """The answers that are read as files, for as long as this lasts; a worker that does not answer is a source that failed.
+        """The answers that are read as files, for as long as this lasts; a worker that does not answer is a source that failed. Where the
+        asking was stopped (`Beside.stop`), nothing else is to be asked.
 
         Raises `UsageError` for an address or a login that cannot be understood.
         """
@@ -98,7 +99,7 @@ class LiveSources:
         with beside() as found:
             if self.connect_rest is not None:
                 self._connect(self.connect_rest, found, progress)
-            if (asked := self.kubernetes) is not None:
+            if (asked := self.kubernetes) is not None and found.stop is None:
                 from cli.collectors.kubectl import ask_kubernetes
 
                 ask_kubernetes(asked, found, progress)
@@ -118,6 +119,7 @@ class LiveSources:
             return
         found.add(f"connect-rest of {where.host}:{where.port}", answers.text.encode())
         found.sources.append(answers.source)
+        found.stop = answers.stop
 
     def _flink(self) -> list[Collector]:
         if self.flink_rest is None:

@@ -202,7 +202,9 @@ class Run:
             except CannotLook as error:
                 raise UsageError(error.message, error.hint) from error
             sources = [*found.tables.get("sources", ()), *logs.tables["sources"]]
-            found = Evidence({**found.tables, **logs.tables, "sources": sources}, [*found.notes, *logs.notes], found.absent, logs.stop)
+            found = Evidence(
+                {**found.tables, **logs.tables, "sources": sources}, [*found.notes, *logs.notes], found.absent, found.stop or logs.stop
+            )
         self.look_again(found)
         return found
 
