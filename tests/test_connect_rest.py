@@ -370,6 +370,6 @@ def test_a_sink_that_was_watched_too_briefly_or_without_a_broker_is_not_clean() 
 def test_a_paste_without_times_and_names_shows_nothing_of_that() -> None:
     paste = json.dumps({"offsets": [{"partition": {"kafka_topic": "orders", "kafka_partition": 0}, "offset": {"kafka_offset": 5}}]})
     (state,) = states_of(paste.encode()).states
-    assert state.shape == "connector offsets"
+    assert state.shape == "list of connector offsets"
     assert state.rows["connector_offsets"][0]["connector"] is None
     assert connector_stands({**tables(), "connector_offsets": [CONNECTOR_OFFSETS.row({"scope": "", "committed": 5})]}) == []

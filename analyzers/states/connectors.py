@@ -26,7 +26,7 @@ _KEPT = expression(
     r"(?:errors\..*|topics(?:\.regex)?|(?:key|value)\.converter(?:\.schema\.registry\.url|\.schemas\.enable)?|connector\.class|tasks\.max"
     r"|slot\.name|heartbeat\.interval\.ms|heartbeat\.action\.query|consumer\.override\.group\.id)$"
 )
-OFFSETS_SHAPE = "connector offsets"
+OFFSETS_SHAPE = "list of connector offsets"
 OFFSETS_SIGNS = (b'"offsets"',)
 _ASKED = expression(r"/connectors/(?P<name>[^/\s?\"']+)(?:/config)?")
 _ASKED_OFFSETS = expression(r"/connectors/(?P<name>[^/\s?\"']+)/offsets\b")

@@ -365,7 +365,7 @@ def _total(group: str, rows: Sequence[Row]) -> tuple[int, str, str]:
 def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
     nouns = (("groups", "group"), ("members", "member"), ("log_offsets", "partition"))
     looks = len({row["as_of"] for row in tables.get("committed_offsets", ())})
-    words = ", ".join(counted(len(newest(tables.get(name, ()))), noun) for name, noun in nouns)
+    words = ", ".join(counted(len(newest(tables.get(name, ()))), noun) for name, noun in nouns if name in tables)
     return words + (f" in {looks} samples" if looks > 1 else "")
 
 
