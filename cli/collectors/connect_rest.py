@@ -17,6 +17,7 @@ from datetime import datetime, timezone
 from typing import Any
 from urllib.parse import quote
 
+from analyzers.budget import BUDGET
 from analyzers.logs.wrappings.connect_status import statuses
 from analyzers.report.durations import few
 from analyzers.states.connectors import kept_settings
@@ -26,8 +27,7 @@ from cli.shell.exits import CannotLook
 
 KIND = "connect-rest"
 _LISTED = "/connectors?expand=status&expand=info"
-_MOST_CONNECTORS = 200
-"""Connectors whose offsets are asked for: each question makes the worker ask a topic or a group of Kafka."""
+_MOST_CONNECTORS = BUDGET.connectors
 _MOST_PROBLEMS = 5
 
 

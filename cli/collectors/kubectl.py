@@ -20,6 +20,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from analyzers.budget import BUDGET
 from analyzers.logs.matching.expressions import expression
 from analyzers.report.durations import counted, few
 from analyzers.secrets import scrub, scrub_values
@@ -33,11 +34,8 @@ OBJECTS = (
     "sparkapplications.sparkoperator.k8s.io", "kafkas.kafka.strimzi.io", "kafkaconnects.kafka.strimzi.io",
     "kafkaconnectors.kafka.strimzi.io",
 )  # fmt: skip
-_MOST_PODS = 60
-_MOST_LOG_LINES, _MOST_LOG_BYTES = 200_000, 64 << 20
-"""Of a container: the last lines, and of these the first bytes, so that lines of 300 bytes leave room for the end."""
-_MOST_LIST_BYTES = 64 << 20
-"""Of JSON: objects take ten times as much memory, and a pod some 10 KB."""
+_MOST_PODS, _MOST_LIST_BYTES = BUDGET.kubectl_pods, BUDGET.kubectl_list_bytes
+_MOST_LOG_LINES, _MOST_LOG_BYTES = BUDGET.kubectl_log_lines, BUDGET.kubectl_log_bytes
 _LONGEST_SECONDS = 60.0
 """A command: the answer of a large namespace takes some seconds, a log of `_MOST_LOG_BYTES` over a slow line half a minute."""
 _SLOW_IN_A_ROW = 2
