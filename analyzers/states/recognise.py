@@ -73,6 +73,7 @@ SHAPES = (
     Shape(query_progress.SHAPE, query_progress.SIGNS, query_progress.read),
     Shape(connectors.SHAPE, connectors.SIGNS, connectors.read),
     Shape(connectors.CONFIG_SHAPE, connectors.CONFIG_SIGNS, connectors.read_configs),
+    Shape(connectors.OFFSETS_SHAPE, connectors.OFFSETS_SIGNS, connectors.read_offsets),
     Shape(prometheus.SHAPE, prometheus.SIGNS, prometheus.read, prometheus.GLANCE),
     Shape(jmx_lines.SHAPE, jmx_lines.SIGNS, jmx_lines.read, jmx_lines.GLANCE),
     Shape(metric_answers.SHAPE, metric_answers.SIGNS, metric_answers.read),

@@ -136,7 +136,7 @@ SOURCES = table(
     "what was looked at and whether it could be read whole",
     """
 name string file, directory, address
-kind string logs, checkpoint, kafka, flink-rest, bundle, states (what other tools showed, saved as a file)
+kind string logs, checkpoint, kafka, flink-rest, connect-rest, kubectl, bundle, states (what other tools showed, saved as a file)
 state string ok, partial, failed
 why string what was tried and what went wrong; null when ok
 asked string the bootstrap servers that were asked, where name is no address
