@@ -229,9 +229,11 @@ SIGNATURES = (
             "Static consumer fenced by other consumer",
             "has been fenced by another instance",
             "another consumer with the same group.instance.id has registered",
+            "Caught fenced group.instance.id",
         ),
-        pattern=r"\bgroup(?:Id)?=(?P<group>[^,\]\n]{1,255})(?:[^\]\n]{0,300}\] (?:\w{1,30} failed: )?The group instance id"
-        r" (?P<instance>\S+) has been fenced|, err(?:or)?=(?:FENCED_INSTANCE_ID|The broker rejected this static consumer))"
+        pattern=r"\bgroup(?:Id)?=(?P<group>[^,\]\n]{1,255})(?:[^\]\n]{0,300}\] (?:(?:\w{1,30} failed: )?The group instance id"
+        r"|Caught fenced group\.instance\.id) (?:Optional\[)?(?P<instance>[^\]\s]+)\]? (?:has been fenced|error in)"
+        r"|, err(?:or)?=(?:FENCED_INSTANCE_ID|The broker rejected this static consumer))"
         r"|\|(?P<client>[^|\n]{1,120})\| ?\[thrd:[^\n]*Static consumer fenced|FencedInstanceId(?:Exception|Error)|FENCED_INSTANCE_ID"
         r"|Static consumer fenced|has been fenced by another instance"
         r"|another consumer with the same group\.instance\.id has registered",
