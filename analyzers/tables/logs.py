@@ -82,6 +82,7 @@ value string the value that stays
 moved strings the last values before
 lines long lines that repeat it
 before long lines before, in which it moved
+siblings long numbers of the same kind in the line, which all move on; null where there are none, or fewer than two
 text string the line, without its time
 """,
 )
