@@ -125,6 +125,7 @@ ABSENT: Mapping[str, str] = {
     **dict.fromkeys(_of(metrics), "no metrics were given"),
     "sink_skips": "neither snapshots of a table nor lines of its sink were given",
     "sink_commits": "no snapshots of Iceberg and no commits of Delta were given",
+    "publication_tables": "no tables of a publication of PostgreSQL were given (psql)",
     "replication_slots": "no replication slots of PostgreSQL were given (psql)",
     **dict.fromkeys(_of(planned), "no change is planned (diag preflight)"),
     "connector_configs": "no configuration of a connector was given",
