@@ -41,6 +41,8 @@ RUNS = [
     (["broker-health", "-b", NOWHERE, "--timeout", "3s", "--facts-only", "-o", "json"], 1, NOWHERE),
     (["lag-report", "-b", NOWHERE, "--group", "g", "--timeout", "3s", "--facts-only"], 3, "refused"),
     (["collect", "-b", NOWHERE, "--timeout", "3s", "--save", "saved"], 3, "refused"),
+    (["collect", "--connect-rest", f"http://{NOWHERE}", "--timeout", "3s", "--save", "saved"], 3, "refuses the connection"),
+    (["collect", "--kube", "shop", "--save", "saved"], 0, "kubectl get pods -o json -n shop"),
     (["preflight", "broker-removal", "--brokers", "1", "-b", NOWHERE, "--timeout", "3s"], 1, "refused"),
     (["preflight", "restore", ILL, "--facts-only"], 3, "no checkpoint"),
     (["preflight", "upgrade", "--to", "2.3", "--logs", ILL], 1, "FlinkKafkaConsumer"),

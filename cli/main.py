@@ -71,8 +71,8 @@ def _outline() -> typer.Typer:
 def _nothing() -> None: ...
 
 
-def run(arguments: Sequence[str] | None = None, environment: Environment | None = None) -> int:
-    """Entry point: the exit code. Raises nothing."""
+def run(arguments: Sequence[str] | None = None, environment: Environment | None = None, *, plugin: bool = False) -> int:
+    """Entry point: the exit code. Raises nothing. `plugin`: what is typed is meant as kubectl takes it."""
     environment = environment or Environment.real()
     given = list(sys.argv[1:] if arguments is None else arguments)
     completes = "_DIAG_COMPLETE" in os.environ
@@ -83,7 +83,12 @@ def run(arguments: Sequence[str] | None = None, environment: Environment | None 
     def invoke() -> int | None:
         # not command.main(): that turns a closed pipe into exit code 1, which means findings here
         try:
-            with command.make_context("diag", given, obj=environment) as context:
+            words = given
+            if plugin:
+                from cli.runs.kubectl_plugin import translated
+
+                words = translated(given)
+            with command.make_context("diag", list(words), obj=environment) as context:
                 result = command.invoke(context)
         finally:
             if (ahead := sys.modules.get("cli.runs.ahead")) is not None:
@@ -97,4 +102,4 @@ def main() -> NoReturn:
     """The program: `run`, and the end of the process."""
     environment = Environment.real()
     environment.own_process = True
-    leave(run(environment=environment))
+    leave(run(environment=environment, plugin=os.path.basename(sys.argv[0]).startswith("kubectl-diag")))

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from analyzers.tables.evidence import Evidence
-from cli.collectors.flink_recording import Recording, open_recording
+from cli.collectors.flink_recording import open_recording
 from cli.collectors.flink_rest import flink_collector
+from cli.collectors.flink_transport import Rest
 
 TLS = Path(__file__).parent / "data" / "tls"
 RECORDINGS = Path(__file__).parent / "data" / "rest"
@@ -30,7 +31,7 @@ Trouble = Callable[[str], Reply | None]
 class Replayed:
     """The server and what it was asked."""
 
-    recording: Recording
+    recording: Rest
     prefix: str = ""
     trouble: Trouble = lambda path: None
     wants: str | None = None  # an Authorization header
@@ -59,10 +60,15 @@ class Replayed:
         return 200, json.dumps(found.body).encode()
 
 
-@contextlib.contextmanager
-def replaying(name: str, *, tls: bool = False, **settings: Any) -> Iterator[Replayed]:
+def replaying(name: str, *, tls: bool = False, **settings: Any) -> contextlib.AbstractContextManager[Replayed]:
     """A server of the recording `name` of ``tests/data/rest``; `settings` are those of `Replayed`."""
-    replayed = Replayed(open_recording(RECORDINGS / name), **settings)
+    return serving(open_recording(RECORDINGS / name), tls=tls, **settings)
+
+
+@contextlib.contextmanager
+def serving(recording: Rest, *, tls: bool = False, **settings: Any) -> Iterator[Replayed]:
+    """A server of what `recording` answers."""
+    replayed = Replayed(recording, **settings)
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"

@@ -498,3 +498,20 @@ def test_beginning_and_end_of_a_long_text_are_read() -> None:
 @pytest.mark.parametrize("text", ["", "   \n", "Job 7 is running", "2024-01-01 INFO Completed checkpoint 7 (12 bytes in 3 ms)."])
 def test_what_is_no_failure_infers_nothing(text: str) -> None:
     assert infer(text) is None
+
+
+ANSWERS = [(kind, texts) for kind, codes in table("kafka_errors").items() for texts in codes.values()]
+
+
+@pytest.mark.parametrize(("kind", "texts"), ANSWERS, ids=[texts[0] for _, texts in ANSWERS])
+def test_an_answer_of_a_broker_is_of_one_kind_in_the_words_of_each_client(kind: str, texts: list[str]) -> None:
+    for text in texts:
+        found = infer(f"2026-03-24T14:26:50.818Z ERROR - - poll failed\n    with topic=a, error=try 2: {text}")
+        assert found is not None
+        assert (found.kind, found.role) == (kind, "kafka"), text
+
+
+def test_the_error_codes_are_of_known_kinds_and_named_once() -> None:
+    assert set(table("kafka_errors")) <= set(kinds())
+    names = [text for _, texts in ANSWERS for text in texts]
+    assert len({name.lower() for name in names}) == len(names)

@@ -113,7 +113,7 @@ def test_every_module_of_the_checkout_is_inside(wheel: list[str]) -> None:
 
 
 def test_the_command_is_installed(wheel: list[str]) -> None:
-    assert [name for name in wheel if name.endswith(".data/scripts/diag")]
+    assert sorted(name.rpartition("/")[2] for name in wheel if ".data/scripts/" in name) == ["diag", "kubectl-diag"]
 
 
 PROGRAM = ROOT / "cli" / "shell" / "diag"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,19 @@ def test_who_a_line_names_by_a_number_only_is_quoted_too() -> None:
     )
     found = around.of("statement on stock_level timed out", [own], None, None, 3)
     assert [each.row["line"] for each in found] == [14, 4]
+
+
+@pytest.mark.parametrize(("seconds", "told"), [(1, [5]), (30, [])])
+def test_another_exception_in_the_seconds_before_is_told_whatever_it_names(seconds: int, told: list[int]) -> None:
+    begun = datetime(2026, 1, 27, 13, 2, 16, tzinfo=timezone.utc)
+    own = LOG_EVENTS.row(
+        {"scope": "", "file": "jm.log", "line": 63, "level": "INFO", "at": begun, "text": "Map (2/4) switched from RUNNING to FAILED"}
+    )
+    thrown = {"chain": ["java.io.InvalidClassException: a.B; local class incompatible"], "root_exception": "java.io.InvalidClassException"}
+    before = {"scope": "", "file": "jm.log", "line": 5, "level": "WARN", "text": "Could not read it\njava.io.InvalidClassException: a.B"}
+    around = Surroundings([], [own, LOG_EVENTS.row({**before, **thrown, "at": begun - timedelta(seconds=seconds)})])
+    found = around.of("Unable to restore operator state", [own], begun, begun, 2)
+    assert [each.row["line"] for each in found] == told
 
 
 def test_what_a_process_prints_at_once_after_its_failure_is_no_cause(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import os
 import re
 import sys
 from dataclasses import replace
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,6 +26,7 @@ from analyzers.report.schema import report_schema
 from cli.renderers import card, html, markdown, plain, terminal
 from cli.renderers import json as as_json
 from cli.renderers.evidence import telling
+from cli.renderers.picture import ticks
 from cli.renderers.wording import all_clear, file_name, printable, subject_words
 
 HERE = Path(__file__).parent
@@ -369,3 +371,13 @@ def test_every_verdict_and_table_stands_in_the_documents(form: str) -> None:
 )
 def test_lines_are_counted_in_the_member_of_an_archive_and_in_an_export(file: str, name: str) -> None:
     assert file_name(file) == name
+
+
+@pytest.mark.parametrize("days", [0.0001, 0.01, 0.5, 3, 24, 400, 9000])
+def test_labels_of_the_axis_stand_apart(days: float) -> None:
+    begin = datetime(2026, 3, 9, 0, 10, tzinfo=timezone.utc)
+    span = timedelta(days=days)
+    least = span / 68 * 12
+    times = [at for at, _ in ticks(begin, begin + span, least)]
+    assert times
+    assert all(later - earlier >= least for earlier, later in pairwise(times))

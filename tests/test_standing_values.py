@@ -41,6 +41,37 @@ def test_a_counter_that_stands_is_found_with_its_moment_and_what_it_was_before(t
     assert f"{row['at']:%H:%M:%S} {row['last_at']:%H:%M:%S}" == "14:10:40 14:11:19"
 
 
+def per_shard(number: int, *, two: Callable[[int], int], reader: str = "1/2") -> str:
+    counts = ", ".join(
+        f"shard-{4 * (reader == '2/2') + n}={count}" for n, count in enumerate((900 + 7 * number, two(number), 400 + number))
+    )
+    return f"{at(300 * number)} INFO  c.acme.Counter [Map ({reader})#0] - records in the last 5 min: {{{counts}}}"
+
+
+def test_one_of_several_that_is_empty_while_its_siblings_move_needs_few_lines(tmp_path: Path) -> None:
+    lines = []
+    for number in range(9):
+        lines += [per_shard(number, two=lambda n: 0 if n > 4 else 31 * n + 5), per_shard(number, two=lambda n: 800 - n, reader="2/2")]
+    (row,) = rows(tmp_path, lines)
+    assert (row["name"], row["value"], row["siblings"], row["lines"], row["before"]) == ("shard-1", "0", 2, 4, 5)
+    assert (row["moved"], row["line"]) == (["67", "98", "129"], 11)
+    (shown,) = noticed(prepared(scan(plan([str(tmp_path)], LogOptions(scope="s")))).whole, (), (), Places({}))
+    assert (shown.stands, shown.loss) == ("shard-1 0", True)
+    assert "while 2 others of that line move" in shown.says
+
+
+@pytest.mark.parametrize(
+    "two",
+    [
+        pytest.param(lambda n: 0, id="always empty"),
+        pytest.param(lambda n: 0 if n % 3 else 50 + n, id="often empty"),
+        pytest.param(lambda n: 0 if n > 6 else 50 + n, id="empty for a moment"),
+    ],
+)
+def test_one_of_several_that_may_be_idle_is_none(tmp_path: Path, two: Callable[[int], int]) -> None:
+    assert rows(tmp_path, [per_shard(number, two=two) for number in range(9)]) == ()
+
+
 @pytest.mark.parametrize(
     "line",
     [

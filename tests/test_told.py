@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from cli.engine.spark import Engine
 
 TOLD = sorted((Path(__file__).parent.parent / "fixtures" / "told").iterdir())
-WORDS, FACTS, WHOLE = 702, 832, 178
-"""Least numbers of words, facts and cases with all their words on the cards, of 840, 1366 and 271; raised with what raises them.
+WORDS, FACTS, WHOLE = 749, 882, 200
+"""Least numbers of words, facts and cases with all their words on the cards, of 898, 1456 and 295; raised with what raises them.
 
 First runs, in the same order: 001-054 35, 39, 4 (of 108, 200, 36); 101-160 71, 58, 7 (of 130, 193, 40); 161-184 35, 28, 7 (of 50, 77, 16);
 201-230 33, 47, 3 (of 69, 99, 20); 231-254 31, 46, 4 (of 48, 79, 16).
@@ -40,16 +40,13 @@ false verdict; 421-432, by a fourth, 19, 26, 3 (of 26, 45, 8); 441-452, by a fif
 461-478, by a sixth, 12, 31, 3 (of 32, 79, 12); 481-492, by a seventh, 7, 15, 0 (of 22, 55, 8), seven of the eight silent;
 493-508, by an eighth, 20, 33, 6 (of 33, 69, 11), of which six loud 13, 24, 4 (of 18, 37, 6), with one false
 verdict; 509-520, by a ninth, after that had been mended, 17, 22, 4 (of 24, 47, 8) with two false verdicts; 521-532,
-by a tenth, 10, 10, 1 (of 26, 48, 8), of which six silent 6, 5, 1 (of 19, 36, 6), with a wrong verdict on 524 and none on a healthy one.
+by a tenth, 10, 10, 1 (of 26, 48, 8), of which six silent 6, 5, 1 (of 19, 36, 6), with a wrong verdict on 524 and none on a healthy one;
+533-544, by an eleventh, 15, 12, 4 (of 27, 38, 8) with two false verdicts; 600-623, by a twelfth, in the forms of public threads,
+27, 31, 12 (of 31, 52, 16) with one.
 
 Words alone are a weak measure: four lines of the evidence chosen at random, put on the first cards of 361-432, raise them from 75 to 85 of
 123 (four chosen by the names that they share with the card, from 75 to 88).
 """
-CALLED_ILL = {
-    "037-orders-enrich-node-pool": "three TaskManagers end with 143 within fifteen minutes; nothing in the logs says that it was ordered",
-    "038-clicks-agg-parallelism-change": "`Restarting job.` without a trace, as no Flink prints it for a rescale",
-}
-"""Healthy cases that get a verdict all the same, and why."""
 
 
 @cache
@@ -89,7 +86,7 @@ def card(report: Report) -> str:
 
 @pytest.mark.parametrize("case", [case for case in TOLD if label(case).get("healthy")], ids=lambda case: case.name)
 def test_a_healthy_case_gets_no_verdict(case: Path, reports: dict[Path, Report]) -> None:
-    assert bool(reports[case].verdicts) is (case.name in CALLED_ILL), [(v.code, v.headline) for v in reports[case].verdicts]
+    assert not reports[case].verdicts, [(v.code, v.headline) for v in reports[case].verdicts]
 
 
 def test_cards_of_ill_cases_hold_their_words(reports: dict[Path, Report]) -> None:

@@ -151,6 +151,15 @@ class Budget:
     """Of one list of objects, or of what `kubectl cluster-info dump` prints: 20,000 pods as JSON."""
     kubernetes_log_bytes: int = 128 << 20
     """Of logs that stand in one text, or one archive, with lists: they are cut out by the driver, and held until they are judged."""
+    kubectl_list_bytes: int = 64 << 20
+    """Of JSON that kubectl is asked for: as objects it takes ten times as much memory, and a pod has some 10 KB."""
+    kubectl_log_bytes: int = 64 << 20
+    """Of a container, of its last `kubectl_log_lines`: lines of 300 bytes leave room for the end."""
+    kubectl_log_lines: int = 200_000
+    kubectl_pods: int = 60
+    """Whose logs are asked for, those that restarted most first."""
+    connectors: int = 200
+    """Of a worker of Kafka Connect: each question for offsets makes it ask a topic or a group of Kafka."""
     progress_rows: int = 20_000
     """Batches of queries."""
 

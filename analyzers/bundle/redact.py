@@ -360,7 +360,7 @@ def _written_to(tables: Mapping[str, Sequence[Row]]) -> set[str]:
     columns = ("path", "restored_from", "compared_with", "file")
     rows = (row for name, own in tables.items() if not name.startswith("log_") for row in own)
     named = {row[column] for row in rows for column in columns if isinstance(row.get(column), str)}
-    named |= {row["name"] for row in tables.get("sources", ()) if row.get("kind") in ("checkpoint", "flink-rest")}
+    named |= {row["name"] for row in tables.get("sources", ()) if row.get("kind") in ("checkpoint", "flink-rest", "connect-rest")}
     return {path for path in named if "/" in path and "://" not in path}
 
 

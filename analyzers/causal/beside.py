@@ -134,6 +134,7 @@ class Surroundings:
         called = names_of(job or "") - wider
         own, files = {shape_of(row) for row in lines}, {row["file"] for row in lines}
         shown = asks or asks_of(decisive)
+        roots = {row.get("root_exception") for row in lines} | {thrown for row in lines for thrown in row.get("chain") or ()}
         times = sorted(row["at"] for row in lines if row["at"] is not None)
         about = {file: self._about(file, names & (wider | called), wider, main) for file, names in self._of_file.items()}
         found, meanwhile = [], []
@@ -150,6 +151,8 @@ class Surroundings:
             rules = shown is not None and row["level"] is None and (near or not shown.everyday)
             if shown is not None and rules and shown.is_ruled_by(row["text"] or ""):
                 score += _RULES
+            if row.get("chain") and row["root_exception"] not in roots and _is_just_before(row, first):
+                score += _ENOUGH
             if row["file"] not in files:
                 score = (score + about[row["file"]]) * _OTHER_FILE
                 if (line.loudness > 1 and _overlaps(row, first, last)) or (line.loudness >= _TELLING and row["at"] is None):
@@ -302,6 +305,11 @@ def _weighed(row: Row) -> tuple[float, Asks | None]:
 
 _ROUTINE = re.compile(r"(?:^|\s)(?:Normal\s+[A-Z]\w+|Warning\s+BackOff)\s")
 """Events of Kubernetes that accompany each start and each end of a pod."""
+
+
+def _is_just_before(row: Row, first: datetime | None) -> bool:
+    """Whether an exception was printed in the seconds before what a verdict is about began."""
+    return row["at"] is not None and first is not None and timedelta(0) <= first - row["at"] <= _AT_ONCE
 
 
 def _timeliness(row: Row, first: datetime | None, last: datetime | None) -> float:

@@ -19,6 +19,7 @@ from analyzers.derived.flow.metric_troubles import metric_troubles
 from analyzers.derived.flow.query_batches import query_batches
 from analyzers.derived.flow.thread_waits import thread_waits
 from analyzers.derived.flow.watermark_holders import has_marks, watermark_holders
+from analyzers.derived.lag.connector_stands import connector_stands
 from analyzers.derived.lag.group_moments import group_moments
 from analyzers.derived.lag.lag_readers import readers_by_group
 from analyzers.derived.lag.lag_status import Sampled, lag_status, reconciled, sampled_places
@@ -44,7 +45,7 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
     metrics metric_troubles and marks_at_minimum; of clients' statistics client_moments; of an operator's resources resource_troubles;
     of thread dumps thread_waits; of progress, pasted or logged, query_batches; of these, of logs and of commits sink_skips; of splits
     split_audit; of logs and splits open_ends and unread_partitions; of probed bootstrap servers forecast and forecast_fixes; of planned
-    changes preflight; of samples of offsets lag_status and lag_truth.
+    changes preflight; of samples of offsets lag_status and lag_truth; of states of connectors connector_stands.
 
     `own`: rows of log events, of which there are many, may be changed.
     """
@@ -112,6 +113,8 @@ def derive(tables: Mapping[str, Sequence[Row]], *, own: bool = False) -> dict[st
         out["preflight"] = [*broker_removal(out), *restore_answers(out), *upgrade_answers(out)]
     if "committed_offsets" in out:
         out.update(lag_of(out))
+    if "connector_tasks" in out:
+        out["connector_stands"] = connector_stands(out)
     if "pasted_groups" in out or "pasted_offsets" in out:
         out["group_moments"] = group_moments(out)
     if "metric_samples" in out:

@@ -68,6 +68,9 @@ _UNFIT = frozenset({"incompatible", "key-type"})
 _OUTSIDE = frozenset({"access", "exhausted", "full", "memory", "unanswered", "unavailable"})
 """Kinds of failure that no other state would end."""
 
+_POSITION = ("topic", "partition", "offset")
+"""What the line before each failure may add to what the failures are about: where the record lies."""
+
 
 @dataclass(frozen=True)
 class _Group:
@@ -155,10 +158,11 @@ class Accounts:
         verdict = by_mechanism(verdict, own[0].said, program) if own else verdict
         verdict = _without_general(verdict, main)
         found = self._cause(verdict, effect, own, {(e.file, e.line) for e in main.evidence})
-        named = self._named(verdict, own)
+        before = self._before(verdict, own)
+        named = self._named(verdict, own, before)
         names = {**named, **verdict.subject}
         beside, changed = self._beside(verdict.scope, verdict.headline, names, own, found, verdict.since, self._called(verdict))
-        verdict = replace(verdict, beside=beside, changed=changed, named=named, before=self._before(verdict, own))
+        verdict = replace(verdict, beside=beside, changed=changed, named=named, before=before)
         if found is None:
             vague = verdict.missing is not None or inferred is None or inferred.kind is None
             return because_of_beside(
@@ -174,10 +178,11 @@ class Accounts:
 
     def _of_own_rule(self, verdict: Verdict, own: Sequence[_Group], words: Sequence[Quote]) -> Verdict:
         """The headline and the steps that a user wrote, beside what the lines say."""
-        named = self._named(verdict, own)
+        before = self._before(verdict, own)
+        named = self._named(verdict, own, before)
         names = {**named, **verdict.subject}
         beside, changed = self._beside(verdict.scope, verdict.headline, names, own, None, verdict.since, self._called(verdict))
-        return replace(verdict, words=tuple(words), beside=beside, changed=changed, named=named, before=self._before(verdict, own))
+        return replace(verdict, words=tuple(words), beside=beside, changed=changed, named=named, before=before)
 
     def _before(self, verdict: Verdict, own: Sequence[_Group]) -> tuple[Quote, ...]:
         """What its log says before each of equal failures (`readers/before_failures.py`)."""
@@ -193,11 +198,13 @@ class Accounts:
         rows = self._with("jobs_seen", verdict.scope, ("job",), [(verdict.job,)]) if verdict.job is not None else []
         return next((row["name"] for row in rows if row["name"]), None)
 
-    def _named(self, verdict: Verdict, own: Sequence[_Group]) -> dict[str, Any]:
-        """What the lines of a verdict are about, beside its subject."""
+    def _named(self, verdict: Verdict, own: Sequence[_Group], before: Sequence[Quote]) -> dict[str, Any]:
+        """What the lines of a verdict are about, and that before each of them, beside its subject."""
         rows = [row for group in own[:1] for row in group.rows]
         files = {(row["file"],) for row in rows if row["file"]}
-        named = named_in(rows, self._with("log_events", verdict.scope, ("file",), files))
+        process = self._with("log_events", verdict.scope, ("file",), files)
+        at = named_in([{"text": quote.words} for quote in before], ())
+        named = {**{key: at[key] for key in _POSITION if key in at}, **named_in(rows, process)}
         return {key: value for key, value in named.items() if key not in verdict.subject}
 
     def _with_circumstances(self, verdict: Verdict, inferred: Inference | None, program: Program) -> Verdict:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import timedelta
 from functools import lru_cache
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 from analyzers import components
 from analyzers.derived.failures.progress import MIN_DROPPED_ROWS
+from analyzers.derived.lag.lag_status import MEMBER_STILL_SECONDS
 from analyzers.logs.layouts.roles import role_of
 from analyzers.logs.signatures import ANYBODYS
 from analyzers.logs.signatures.signature import OWN
+from analyzers.report.durations import few, span
 from analyzers.report.finding import NotChecked
 from analyzers.states import metric_answers, prometheus
-from analyzers.tables import Row, Table, checkpoints, clients, flink, kafka, logs, metrics, planned, resources
+from analyzers.tables import Row, Table, checkpoints, clients, connectors, flink, kafka, logs, metrics, planned, resources
 from analyzers.tables.by_column import column
 from analyzers.tables.processes import BROKER, CLIENTS, FLINK, JOBMANAGER, JOBS, SPARK_DRIVER, TASKMANAGER, ZOOKEEPER
 
@@ -124,14 +127,21 @@ ABSENT: Mapping[str, str] = {
     **dict.fromkeys(_of(clients), "no statistics of a librdkafka client were given"),
     "sink_skips": "neither snapshots of a table nor lines of its sink were given",
     "sink_commits": "no snapshots of Iceberg and no commits of Delta were given",
+    "publication_tables": "no tables of a publication of PostgreSQL were given (psql)",
     "replication_slots": "no replication slots of PostgreSQL were given (psql)",
     **dict.fromkeys(_of(planned), "no change is planned (diag preflight)"),
     "connector_configs": "no configuration of a connector was given",
+    **dict.fromkeys(_of(connectors), "no worker of Kafka Connect was asked (--connect-rest)"),
 }
 """Why a table is missing, in the words of *not checked*."""
 
 
-_OF_KIND: Mapping[str, Sequence[str]] = {"kafka": _of(kafka), "flink-rest": _of(flink), "checkpoint": _of(checkpoints)}
+_OF_KIND: Mapping[str, Sequence[str]] = {
+    "kafka": _of(kafka),
+    "flink-rest": _of(flink),
+    "checkpoint": _of(checkpoints),
+    "connect-rest": _of(connectors),
+}
 """The tables that a source of each kind would have filled."""
 
 
@@ -254,7 +264,7 @@ def rules_without_rows(rules: Iterable[Rule], tables: Tables) -> list[NotChecked
     return out
 
 
-_STANDS, _FALLS_BEHIND = "LAG105", "LAG106"
+_STANDS, _FALLS_BEHIND, _CONNECTOR_STANDS = "LAG105", "LAG106", "LAG511"
 
 
 _OPEN_TRUTHS = ("real", "unknown", None)
@@ -272,7 +282,32 @@ def too_short(clean: Collection[str], tables: Tables) -> list[NotChecked]:
         commits[_place(row)].add(row["committed"])
     unmoved = [row for row in short if len(commits[_place(row)]) < 2]
     of_rules = ((_STANDS, unmoved), (_FALLS_BEHIND, short))
-    return [NotChecked(code, _watched_too_briefly(rows)) for code, rows in of_rules if rows and code in clean]
+    found = [NotChecked(code, _watched_too_briefly(rows)) for code, rows in of_rules if rows and code in clean]
+    because = _unmoved_connectors(tables) if _CONNECTOR_STANDS in clean else None
+    return [*found, NotChecked(_CONNECTOR_STANDS, because)] if because is not None else found
+
+
+def _unmoved_connectors(tables: Tables) -> str | None:
+    """Why it is open whether sinks stand that say RUNNING: nothing shows whether records wait for them, or the looks span too little."""
+    commits: dict[tuple[str, str], dict[tuple[str, int], set[int]]] = defaultdict(lambda: defaultdict(set))
+    for row in tables.get("connector_offsets", ()):
+        if None not in (row["connector"], row["topic"], row["partition"], row["committed"]):
+            commits[row["scope"], row["connector"]][row["topic"], row["partition"]].add(row["committed"])
+    unmoved = {key for key, places in commits.items() if any(len(each) == 1 for each in places.values())}
+    unmoved -= {(row["scope"], row["connector"]) for row in tables.get("connector_tasks", ()) if row["state"] != "RUNNING"}
+    if not unmoved:
+        return None
+    if not tables.get("committed_offsets") and not tables.get("pasted_offsets"):
+        return (
+            f"no broker was asked (--bootstrap-server), so that nothing shows whether records wait for {few(sorted(n for _, n in unmoved))}"
+        )
+    stood = [row for row in tables.get("connector_stands", ()) if (row["scope"], row["connector"]) in unmoved]
+    short = [row for row in stood if row["stands_seconds"] < MEMBER_STILL_SECONDS]
+    if not short:
+        return None
+    longest = span(timedelta(seconds=max(row["stands_seconds"] for row in short)))
+    names = few(sorted({row["connector"] for row in short}))
+    return f"{names} stood for {longest} while records waited, and a worker commits once a minute: --connect-wait 150s"
 
 
 _OF_RECORDS, _OF_TRANSACTIONS, _OF_TOPICS = ("LAG305",), ("LAG102",), ("LAG305",)

@@ -60,9 +60,9 @@ def looked_at(counts: Mapping[str, int]) -> str:
 
 
 def _several(shape: str) -> str:
-    """``views of pods``, ``thread dumps``."""
+    """``views of pods``, ``thread dumps``, ``connector statuses``."""
     head, of, rest = shape.partition(" of ")
-    return f"{head}s{of}{rest}"
+    return f"{head}{'es' if head.endswith('s') else 's'}{of}{rest}"
 
 
 def states_shown(counts: Mapping[str, int]) -> list[str]:

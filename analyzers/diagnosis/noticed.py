@@ -85,14 +85,20 @@ def _standing(tables: Tables, verdicts: Sequence[Verdict]) -> list[Noticed]:
     judged = {verdict.scope for verdict in verdicts}
     return [
         Noticed(
-            STANDING_VALUES.name, None, f"{row['name']} {row['value']} stands; before: {', '.join(row['moved'])} ({row['text']})"[:_TOLD],
-            _STANDS, row["lines"], row["at"], row["last_at"], {},
+            STANDING_VALUES.name, None, _stands(row), _STANDS_ALONE if row["siblings"] else _STANDS,
+            row["lines"], row["at"], row["last_at"], {},
             (Evidence(STANDING_VALUES.name, row["file"], row["line"], row["at"], row["text"]),), None, row["scope"], row["job"],
-            telling=True, stands=f"{row['name']} {row['value']}",
+            telling=True, stands=f"{row['name']} {row['value']}", loss=bool(row["siblings"]),
         )
         for row in tables.get(STANDING_VALUES.name, ())
         if row["scope"] not in judged
     ]  # fmt: skip
+
+
+def _stands(row: Row) -> str:
+    record = "" if row["siblings"] else f" ({row['text']})"  # which line it is the names of its numbers say
+    others = f" while {row['siblings']} others of that line move" if row["siblings"] else ""
+    return f"{row['name']} {row['value']} stands{others}; before: {', '.join(row['moved'])}{record}"[:_TOLD]
 
 
 def _standing_out(tables: Tables, rows: Sequence[Noticed], verdicts: Sequence[Verdict]) -> list[Noticed]:
@@ -136,6 +142,7 @@ def _remark(each: StandsOut) -> Noticed:
 
 
 _STANDS = "It moved from line to line before; the lines go on to the end of the log."
+_STANDS_ALONE = "Nothing more comes of this one: read the error that names it, or restart what reads it."
 _REMARK = "No rule knows this line."
 _LOSS = "Something was dropped, refused or not done; no rule says what that means here."
 

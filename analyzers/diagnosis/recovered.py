@@ -41,7 +41,7 @@ def weigh_passed(
     findings: Sequence[Finding], tables: Mapping[str, Sequence[Row]], logged: Mapping[str, datetime] = MappingProxyType({})
 ) -> list[Finding]:
     """`findings`, those that have passed lowered by one degree, with a sentence that says so. `logged`: the newest log line per scope."""
-    completed = by_minute(tables.get("log_counts", ()))
+    completed = {**_answered(tables.get("checkpoints", ())), **by_minute(tables.get("log_counts", ()))}
     jobs = tables.get("jobs_seen", ())
     successors = _successors(jobs)
     done = {(r["scope"], r["job"]): "batches" if r["kind"] == "spark" else "checkpoints" for r in jobs}
@@ -86,6 +86,15 @@ def weigh_passed(
         detail = {**finding.detail, CAME_BACK: True} if back else finding.detail
         out.append(replace(finding, says=f"{finding.says.rstrip('.')}. {sentence}", detail=detail) if sentence else finding)
     return out
+
+
+def _answered(checkpoints: Sequence[Row]) -> dict[tuple[str, str], list[tuple[datetime, int]]]:
+    """When checkpoints were completed, by a JobManager's answers: it shows the newest of them."""
+    found: dict[tuple[str, str], list[tuple[datetime, int]]] = defaultdict(list)
+    for row in checkpoints:
+        if row["status"] == "COMPLETED" and row["job"] and row["last_ack_at"]:
+            found[row["scope"], row["job"]].append((row["last_ack_at"], 1))
+    return found
 
 
 def _stays(finding: Finding) -> bool:

@@ -91,6 +91,8 @@ def _weighed(failure: Failure, thread: str | None, logger: str | None) -> Infere
     entities = entities_of("\n".join(link.said for link in reversed(failure.chain)))
     if kind is not None and kind.name == "memory" and deciding.kind.startswith("java.lang."):
         part = Part(None, "runtime", f"class {deciding.kind}")  # a JVM says so of itself, no matter what it was calling
+    if kind is not None and kind.of_kafka and part.role in ("user", "runtime", "library"):
+        part = Part("Kafka", "kafka", kind.of_kafka)
     for link in failure.chain:
         if link.code and re.fullmatch(r"\d[0-9A-Z]{4}", link.code):
             entities.setdefault("sqlstate", (link.code,))

@@ -36,11 +36,15 @@ _WEAK_HTTP = frozenset(("409", "400", "404", "500"))
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind, and what shows it. `sure`: 3 a code of a standard or a telling name, 2 a telling message, 1 what is given for many reasons."""
+    """A kind, and what shows it. `sure`: 3 a code of a standard or a telling name, 2 a telling message, 1 what is given for many reasons.
+
+    `of_kafka`: the code with which a broker answered.
+    """
 
     name: str
     shown_by: str
     sure: int
+    of_kafka: str | None = None
 
 
 def kinds() -> tuple[str, ...]:
@@ -80,6 +84,8 @@ def _kind_of(name: str, message: str, code: str | None) -> Kind | None:
     for errno in (*((code,) if code else ()), *_ERRNO.findall(message)):
         if errno in _codes("errno"):
             return Kind(_codes("errno")[errno], errno, 3)
+    if name_and_kind := _by_broker(message):
+        return Kind(name_and_kind[1], name_and_kind[0], 3, of_kafka=name_and_kind[0])
     for token in (*(m["code"] for m in _CODE.finditer(message)), *_SNAKE.findall(message)[:8], *((code,) if code else ())):
         if (said := _by_name(token)) and not said.vague:
             return Kind(said.kind, token, 3)
@@ -102,6 +108,23 @@ def _kind_of(name: str, message: str, code: str | None) -> Kind | None:
         if (said := _by_name(inner.rpartition(".")[2])) and not said.vague:
             return Kind(said.kind, inner.rpartition(".")[2], 2)
     return None
+
+
+@cache
+def _broker_errors() -> tuple[re.Pattern[str], re.Pattern[str], dict[str, tuple[str, str]]]:
+    """Expressions for the names of a broker's error codes and for what clients print of them, in small letters; of each text name and kind."""
+    rows = [(texts, kind) for kind, codes in table("kafka_errors").items() for texts in codes.values()]
+    found = {text if text.isupper() else text.lower(): (texts[0], kind) for texts, kind in rows for text in texts}
+    longest_first = sorted(found, key=len, reverse=True)
+    names, words = ("|".join(re.escape(one) for one in longest_first if one.isupper() is named) for named in (True, False))
+    return re.compile(rf"\b(?:{names})\b"), re.compile(rf"(?<![\w-])(?:{words})(?!\w)"), found
+
+
+def _by_broker(message: str) -> tuple[str, str] | None:
+    """Name and kind of the error code of Kafka whose name or words a message holds."""
+    names, words, of_text = _broker_errors()
+    found = names.search(message) or words.search(message.lower())
+    return of_text[found[0]] if found else None
 
 
 @cache

@@ -109,6 +109,11 @@ def before(places: Sequence[int], lines: Sequence[str]) -> Before | None:
     return Before(_words(lines[last[best]]), last[best] + 1, often[best])
 
 
+def names_one_of_many(words: str) -> bool:
+    """Whether `words` name a record, a file, a batch: by an offset, an id, a path."""
+    return _RECORD.search(words) is not None
+
+
 def _often(sets: Iterable[set[str]], enough: float) -> dict[str, int]:
     """What at least `enough` of the sets hold, and how many do."""
     return {each: number for each, number in Counter(each for one in sets for each in one).items() if number >= enough}

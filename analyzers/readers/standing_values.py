@@ -26,6 +26,8 @@ _LEAST, _MOVED, _STANDS = 20, 10, 10
 """Lines of one shape; of these before the number stood, and since."""
 _SHARE = 0.8
 """Of the lines before, in which the number was another one than in the line above."""
+_LEAST_OF_SIBLINGS, _SIBLINGS, _SIBLING_MOVED, _SIBLING_STANDS = 8, 3, 3, 3
+"""The same of lines that count several things of one kind: lines, things, different numbers before it is 0, lines since."""
 _GAPS = 5
 """Times the usual distance of two lines of the shape the log may go on behind the last one."""
 _LATER = 50  # lines, the same
@@ -35,6 +37,7 @@ _NUMBER = re.compile(r"(?<![\w.,/-])(?<!\d:)-?\d+(?:\.\d+)?(?![\w:/]|\.\d|-\d)")
 _STAMP = re.compile(rf"{ISO}|{SHORT}")
 _NAMED = re.compile(r"([A-Za-z][\w.-]{1,60})[\"']?\s?[=:]\s?[\"']?$")
 _WELL_AT_ZERO = re.compile(r"(?i)lag|behind|pending|backlog|queue|retr|fail|error|wait|drop|skip|late")
+_IDS = re.compile(r"\d+")
 _BEFORE = 3  # values
 
 
@@ -67,12 +70,14 @@ def _of_lines(lines: Sequence[bytes], encoding: str) -> Iterator[dict[str, Any]]
     found: dict[tuple[str, str], dict[str, Any]] = {}
     shown: set[int] = set()
     for numbers in shapes.values():
-        if len(numbers) < _LEAST:
+        if len(numbers) < _LEAST_OF_SIBLINGS:
             continue
         usual = median(b - a for a, b in pairwise(numbers))
         if len(lines) - numbers[-1] > _GAPS * usual + _LATER:
             continue
-        for each in _standing([_line(lines[number], number, encoding) for number in numbers[-_STANDS:]], lines, numbers, encoding):
+        last = [_line(lines[number], number, encoding) for number in numbers[-_STANDS:]]
+        standing = list(_standing(last, lines, numbers, encoding)) if len(numbers) >= _LEAST else []
+        for each in standing or _one_of_several(lines, numbers, encoding):
             known = found.get((each["name"], each["value"]))
             if each["line"] not in shown and (known is None or each["line"] < known["line"]):
                 shown.add(each["line"])  # of one line the first number that stands
@@ -104,6 +109,44 @@ def _standing(last: Sequence[_Line], lines: Sequence[bytes], numbers: Sequence[i
                 "moved": values[first - _BEFORE : first], "lines": len(values) - first, "before": first, "at": _stamp(shown.text),
                 "last_at": _stamp(every[-1].text),
             }  # fmt: skip
+
+
+def _one_of_several(lines: Sequence[bytes], numbers: Sequence[int], encoding: str) -> Iterator[dict[str, Any]]:
+    """Of lines that count several things of one kind (shards, partitions) the one whose number is 0 in the last of them, while all others
+    move: fewer lines are enough, as its siblings show that there is work. Lines that count other things are another report."""
+    newest = _line(lines[numbers[-1]], numbers[-1], encoding)
+    if len(_alike(newest)) < _SIBLINGS or _WELL_AT_ZERO.search(newest.text):
+        return
+    reports: defaultdict[tuple[str, ...], list[_Line]] = defaultdict(list)
+    for number in numbers:
+        line = _line(lines[number], number, encoding)
+        reports[tuple(_alike(line))].append(line)
+    for names, every in reports.items():
+        places = [_alike(line) for line in every]
+        counts = [[float(line.values[own[name]]) for name in names] for line, own in zip(every, places, strict=True)]
+        still = [n for n in range(len(names)) if len(every) > _SIBLING_STANDS and not any(row[n] for row in counts[-_SIBLING_STANDS:])]
+        if len(still) != 1 or not all(row[n] for row in counts for n in range(len(names)) if n not in still):
+            continue
+        first = len(every)
+        while first and not counts[first - 1][still[0]]:
+            first -= 1
+        before = [row[still[0]] for row in counts[:first]]
+        if len(every) >= _LEAST_OF_SIBLINGS and len(set(before)) >= _SIBLING_MOVED:
+            moved = [line.values[own[names[still[0]]]] for line, own in zip(every[:first], places, strict=False)]
+            yield {
+                "line": every[first].number + 1, "text": said(every[first].text), "name": names[still[0]], "value": "0",
+                "moved": moved[-_BEFORE:], "lines": len(every) - first, "before": first, "at": _stamp(every[first].text),
+                "last_at": _stamp(every[-1].text), "siblings": len(names) - 1,
+            }  # fmt: skip
+
+
+def _alike(line: _Line) -> dict[str, int]:
+    """The names of a line's numbers that differ in their digits only, with their places: of the largest such family."""
+    families: defaultdict[str, dict[str, int]] = defaultdict(dict)
+    for place in range(len(line.values)):
+        name = _name(line.text, place)
+        families[_IDS.sub("", name)][name] = place
+    return max(families.values(), key=len, default={})
 
 
 def _line(stored: bytes, number: int, encoding: str) -> _Line:

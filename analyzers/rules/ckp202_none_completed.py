@@ -14,6 +14,7 @@ _END = (
 FACTS = (
     "cause", "reason", "severity", "since", "confidence", "last_completed", "last_completed_at", "idle_seconds", "allowed_seconds",
     "interval_seconds", "timeout_seconds", "counted", "expired", "ignored", "failure", "replay_shown", "replay_records", "paused",
+    "acked", "phase_seconds", "from_gb", "to_gb",
 )  # fmt: skip
 
 
@@ -25,6 +26,8 @@ def _is_late(job: Row) -> bool:
 @rule(
     "CKP202", title="No checkpoint completes", stage="checkpoint", severity=CRITICAL, needs=some(_is_late),
     says={
+        "upload-as-long": f"{_NONE}, {{expired}} of them expired: the {{acked}} subtasks that acknowledged the newest one took "
+        f"{{phase_seconds}} s for the asynchronous part, the upload of their state{_END}",
         "expired": f"{_NONE}, {{expired}} of them expired: some subtask does not acknowledge the barrier{_END}",
         "not-written": f"{_NONE}: {{failure}}{_END}",
         "": f"{_NONE}[[, {{ignored}} of them in a way that Flink does not count: the job stays RUNNING]][[: {{failure}}]]{_END}",
@@ -34,6 +37,7 @@ def _is_late(job: Row) -> bool:
 def none_completed(
     checkpoint_series: DataFrame,
     *,
+    of_timeout: float = 0.7,  # as in CKP203: so long an upload is what takes the time
     in_a_row: int = 2,  # as in the logs (CKP101): two expired and none completed after them, whatever the tolerance allows
 ) -> DataFrame:
     """Per job that runs: longer than max(interval, pause, time-out) × (min(tolerable, 2) + 2) without a completed checkpoint, or the
@@ -48,6 +52,8 @@ def none_completed(
     late = checkpoint_series.where((F.coalesce("state", F.lit("RUNNING")) == "RUNNING") & F.col("idle_seconds").isNotNull() & ill)
     storage = F.coalesce("failure", F.lit("")).rlike("Asynchronous task checkpoint failed|IO-problem|finaliz")
     expired = F.col("expired") > 0
+    uploads = (F.col("expired_phase") == "async") & (F.col("expired_phase_ms") >= of_timeout * F.col("timeout_ms"))
+    as_long = expired & F.coalesce(uploads, F.lit(False))
     # the JobManager does not report which source reads a backlog: with 0 a long silence may be intended
     paused = F.coalesce(F.col("backlog_interval_ms") == 0, F.lit(False))
     minutes = F.round(F.col("idle_seconds") / 60).cast("long")
@@ -58,8 +64,12 @@ def none_completed(
     )  # fmt: skip
     shown = late.withColumns(
         {
-            "reason": first_of(("expired", expired), ("not-written", storage)),
-            "cause": first_of(("barrier-unacknowledged", expired), ("checkpoint-storage", storage)),
+            "reason": first_of(("upload-as-long", as_long), ("expired", expired), ("not-written", storage)),
+            "cause": first_of(("checkpoint-storage", as_long), ("barrier-unacknowledged", expired), ("checkpoint-storage", storage)),
+            "acked": F.col("expired_phase_of"),
+            "phase_seconds": F.round(F.col("expired_phase_ms") / 1000).cast("long"),
+            "from_gb": F.round(F.col("first_state_bytes") / 1e9, 1),
+            "to_gb": F.when(F.col("last_state_bytes") > F.col("first_state_bytes"), F.round(F.col("last_state_bytes") / 1e9, 1)),
             "severity": first_of(
                 ("critical", (too_long & (expired | storage) & ~paused) | (F.col("expired") >= in_a_row)), otherwise="warning"
             ),

@@ -2,6 +2,7 @@
 
 from analyzers.derived.lag.lag_status import MEMBER_SECONDS, MEMBER_STILL_SECONDS
 from analyzers.vocabulary import CRITICAL, DataFrame, F, IfGiven, agreed, first_of, newest, newest_snapshot, rule
+from analyzers.vocabulary.connect import of_no_paused_sink
 from analyzers.vocabulary.lag import HEALTHY, OWN_RULE, PLACE, classified, per_group, with_status
 
 _OWN_POSITION = (
@@ -35,6 +36,7 @@ def group_stands(
     lag_status: DataFrame,
     committed_offsets: IfGiven,
     groups: IfGiven,
+    connector_tasks: IfGiven,
     *,
     sure: int = 600,  # seconds: some consumers commit every few minutes only, and markers of transactions look like unread records
     abandoned: int = 86400,  # seconds that a record may wait for a group that was not asked for: clusters are full of forgotten ones
@@ -46,7 +48,8 @@ def group_stands(
     """
     status = F.col("status")
     asked = newest_snapshot(groups).groupBy("scope", "group").agg(F.bool_or(F.coalesce("asked", F.lit(False))).alias("_asked"))
-    rows = with_status(lag_truth, lag_status).where(status.isin("stall", "stop", "rewind") & ~classified(*HEALTHY, *OWN_RULE))
+    both = of_no_paused_sink(with_status(lag_truth, lag_status), connector_tasks)
+    rows = both.where(status.isin("stall", "stop", "rewind") & ~classified(*HEALTHY, *OWN_RULE))
     rows = rows.join(asked, ["scope", "group"], "left").withColumn("_asked", F.coalesce("_asked", F.lit(False)))
     left = (status == "stop") & classified("real") & (F.col("members") == 0)
     briefly = left & (F.col("window_seconds") < F.col("wanted_seconds"))

@@ -8,7 +8,7 @@ from analyzers.vocabulary import CRITICAL, DataFrame, F, Window, agreed, count, 
 from analyzers.vocabulary.lag import the_partition
 from analyzers.vocabulary.quick_looks import captured
 
-_GONE = ("offset-out-of-range", "rdkafka-offset-reset")
+_GONE = ("offset-out-of-range", "rdkafka-offset-reset", "kafkajs-offset-reset")
 
 
 def _some_gone(rows: Sequence[Row], _thresholds: Mapping[str, Any]) -> bool:

@@ -31,7 +31,7 @@ UNKNOWN_MEMBER = (
     "|coordinator is not aware of this member"
 )
 """Answers of a broker to a client in Go or Node: binding-server-error."""
-FINAL = "Fatal error: |has been fenced by another|FencedInstanceId|FENCED_INSTANCE_ID|has registered with a different member"
+FINAL = "Caught fenced|Fatal error: |has been fenced by another|FencedInstanceId|FENCED_INSTANCE_ID|has registered with a different member"
 """Of a static member whose place was taken: the client raises it (Java, Python) or tries for ever (Go, Node)."""
 LOST = ("commit-after-rebalance", "poll-timeout-expired", "group-member-expelled", "group-session-expired", "binding-server-error")
 
@@ -86,6 +86,7 @@ def rebalance_loop(
     within: int = 3600,  # seconds: max.poll.interval.ms is 5 min; what comes once a day is a deployment
     expulsions: int = 10,  # in `within`: an expelled member joins anew, and stays where the group settles
     fresh: int = 600,  # seconds before the end of the log: a group that has settled since is no loop
+    turns: int = 120,  # seconds: a static member that is restarted takes its place once, two that hold one id take it in turns
     fragment: int = 60,  # lines: in so short an excerpt one refusal is all there will be
 ) -> DataFrame:
     """Per job and group: commits refused after a rebalance, polls that came too late, members that were expelled."""
@@ -107,7 +108,7 @@ def rebalance_loop(
     gone = F.col("_left") | event("group-member-expelled", "group-member-failed")
     events = events.withColumn("_moments", _moments(gone, within))
     final = event("instance-fenced") & F.col("text").rlike(FINAL) & F.coalesce("level", F.lit("ERROR")).isin("ERROR", "FATAL")
-    events = events.withColumn("_fenced_out", final & ~_joined_later())
+    events = events.withColumn("_fenced_out", final & (~_joined_later() | _in_turns(final, turns)))
     of_fencing = F.col("_fenced_out")
     sign = F.col("_refused") | event(*LOST, *ON_BROKER) | of_fencing
     per_job = found(
@@ -181,6 +182,13 @@ def rebalance_loop(
             "fault_ids": F.array(F.when(fenced, "member-fenced").otherwise("commit-failed")),
         }
     )
+
+
+def _in_turns(fenced: Column, apart: int) -> Column:
+    """Whether one instance id was fenced at moments so far apart: two processes hold it, and each start of one ends the other."""
+    of_instance = Window.partitionBy("scope", detail("instance"))
+    at = F.when(fenced & detail("instance").isNotNull(), F.col("at"))
+    return F.coalesce(seconds(F.min(at).over(of_instance), F.max(at).over(of_instance)) >= apart, F.lit(False))
 
 
 def _joined_later() -> Column:

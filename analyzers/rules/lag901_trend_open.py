@@ -1,6 +1,7 @@
 """LAG901: a group is behind, and the samples are too few to show whether it keeps up."""
 
 from analyzers.vocabulary import UNDECIDED, DataFrame, F, IfGiven, first_of, lasting, rule
+from analyzers.vocabulary.connect import of_no_paused_sink
 from analyzers.vocabulary.lag import classified, in_use, per_group, with_status
 
 
@@ -18,6 +19,7 @@ def trend_open(
     lag_truth: DataFrame,
     lag_status: DataFrame,
     groups: IfGiven,
+    connector_tasks: IfGiven,
     *,
     member: int = 60,  # seconds: what a reader that keeps up has not committed is younger, whatever the interval of its commits
     checkpoints: int = 300,  # seconds: a job that assigns its partitions itself commits with its checkpoints, every few minutes
@@ -27,7 +29,7 @@ def trend_open(
     waits = F.coalesce("time_lag_seconds", F.lit(0.0))
     old = waits >= F.when(classified("real"), F.lit(member)).otherwise(F.lit(checkpoints))
     shrinks = F.coalesce(F.col("trend") == "shrinking", F.lit(False))
-    rows = with_status(lag_truth, lag_status).where(
+    rows = of_no_paused_sink(with_status(lag_truth, lag_status), connector_tasks).where(
         (F.col("status") == "not-enough-samples") & classified("real", "unknown") & old & ~shrinks
     )
     first, last = F.element_at("history", 1).cast("long"), F.element_at("history", -1).cast("long")

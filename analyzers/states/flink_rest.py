@@ -21,7 +21,7 @@ from analyzers.tables import JOBS
 SHAPE = "Flink REST answer"
 SIGNS = (
     b'"latest_ack_timestamp"', b'"exceptionHistory"', b'"all-exceptions"', b'"jid"', b'"timeSinceLastHeartbeat"', b'"backpressureLevel"',
-    b'"backpressure-level"', b'"slotsNumber"', b'"external_path"', b'"num_acknowledged_subtasks"',
+    b'"backpressure-level"', b'"slotsNumber"', b'"external_path"', b'"num_acknowledged_subtasks"', b'"min_pause"',
 )  # fmt: skip
 
 _JOB = expression(r"/jobs/(?P<job>[0-9a-f]{32})\b")
@@ -123,6 +123,10 @@ def _acks(look: Look, job: str | None, vertex: str | None, body: Json) -> Rows:
         yield "checkpoint_acks", [row | {"job": job} for row in rows.ack_rows(look, job or "", number, place, body, look.as_of)]
 
 
+def _settings(look: Look, job: str | None, _: str | None, body: Json) -> Rows:
+    yield "job_config", [row | {"job": job} for row in rows.config_rows(look, job, "checkpoints", body)]
+
+
 def _job(look: Look, _: str | None, __: str | None, body: Json) -> Rows:
     yield "jobs", [rows.job_row(look, body, body, {}, None, look.as_of)]
     yield "vertices", rows.vertex_rows(look, body, member(body, "plan"), look.as_of)
@@ -155,6 +159,7 @@ _ENDPOINTS: tuple[tuple[str, Callable[[Json], bool], Give], ...] = (
     ("acks", lambda body: _has("id", "status", "subtasks", "num_acknowledged_subtasks")(body) and "trigger_timestamp" not in body, _acks),
     ("acks", lambda body: _has("id", "subtasks", "summary")(body) and any("index" in each for each in objects(body, "subtasks")), _acks),
     ("details", _has("id", "status", "trigger_timestamp", "num_subtasks"), _details),
+    ("settings", _has("mode", "interval", "timeout", "min_pause", "max_concurrent"), _settings),
     ("job", _has("jid", "name", "vertices"), _job),
     ("exceptions", lambda body: "exceptionHistory" in body or ("all-exceptions" in body and "root-exception" in body), _exceptions),
     ("overview", lambda body: bool(objects(body, "jobs")) and all("jid" in each for each in objects(body, "jobs")), _overview),
@@ -163,7 +168,7 @@ _ENDPOINTS: tuple[tuple[str, Callable[[Json], bool], Give], ...] = (
 )
 """Endpoints by what their answers hold, the most particular first."""
 
-TABLES = ("jobs", "vertices", "subtasks", "checkpoints", "checkpoint_acks", "exceptions", "task_managers")
+TABLES = ("jobs", "vertices", "subtasks", "checkpoints", "checkpoint_acks", "exceptions", "task_managers", "job_config")
 _KEYS = {
     "jobs": ("job",), "vertices": ("job", "vertex"), "subtasks": ("job", "vertex", "subtask"), "checkpoints": ("job", "checkpoint"),
     "checkpoint_acks": ("job", "checkpoint", "vertex", "subtask"), "task_managers": ("resource",),

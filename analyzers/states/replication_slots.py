@@ -6,19 +6,18 @@ Source: psql's aligned and expanded formats; pg_replication_slots and pg_size_pr
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from analyzers.logs.matching.expressions import expression
+from analyzers.states import psql
 from analyzers.states.clocks import Clock, clock_of
 from analyzers.states.state import State, Text, Values
 
 SHAPE = "table of replication slots"
 SIGNS = (b"slot_name",)
 _HEAD = expression(r"^[\s|]*(?:\w[\w. ]{0,62}\|)*\s*slot_name\s*(?:\|[\s\w.?()]{1,64}){1,30}\|?\s*$")
-_RULE = expression(r"^[\s|]*-{2,}[-+|\s]*$")
 _RECORD = expression(r"^-\[ RECORD \d+ \][-+]*\s*$")
-_FIELD = expression(r"^(?P<name>\w[\w. ]{0,62}?)\s*\|\s?(?P<value>.*)$")
 _LSN = expression(r"[0-9A-Fa-f]{1,8}/[0-9A-Fa-f]{1,8}")
 _SIZE = expression(r"(?P<number>\d{1,15}(?:\.\d{1,6})?)\s*(?P<unit>bytes|kB|KB|MB|GB|TB|PB)")
 _END = expression(r"^\s*(?:pg_current_wal_lsn|pg_current_xlog_location|pg_current_wal_flush_lsn|pg_current_wal_insert_lsn)\s*$")
@@ -26,7 +25,7 @@ _UNITS = {"bytes": 0, "kB": 10, "KB": 10, "MB": 20, "GB": 30, "TB": 40, "PB": 50
 _BOOLEAN = {"t": True, "true": True, "f": False, "false": False}
 _ROOM = ("safe", "max")
 """Beginnings of names of columns that tell what is left, not what is kept."""
-_MOST_ROWS, _LONGEST = 1_000, 2_000
+_LONGEST = psql.LONGEST
 
 
 def read(text: Text) -> Iterator[State]:
@@ -38,13 +37,12 @@ def read(text: Text) -> Iterator[State]:
             clock = found
         if _END.match(line) and at + 2 < len(lines) and _LSN.fullmatch(lines[at + 2].strip()[:20]):
             end = lines[at + 2].strip()
-        if _HEAD.match(line) and at + 1 < len(lines) and _RULE.match(lines[at + 1][:_LONGEST]):
-            rows, stop = _aligned(lines, at)
-        elif _RECORD.match(line):
-            rows, stop = _expanded(lines, at)
-        else:
+        found_here = next(psql.tables(lines[at : at + 1 + psql.MOST_ROWS]), None) if _HEAD.match(line) or _RECORD.match(line) else None
+        if found_here is None or found_here[0] != 0:
             at += 1
             continue
+        rows = [(row, number + at) for row, number in found_here[2]]
+        stop = at + found_here[1]
         if slots := [_slot(row, end) | {"line": number} for row, number in rows if row.get("slot_name")]:
             state = State(SHAPE, at, stop, at=clock.at)
             far = max((each["end_bytes"] or each["confirmed_bytes"] or each["restart_bytes"] or 0 for each in slots), default=0) or None
@@ -52,34 +50,6 @@ def read(text: Text) -> Iterator[State]:
                 state.add("replication_slots", {**each, "end_bytes": each["end_bytes"] or far})
             yield state
         at = stop
-
-
-def _aligned(lines: Sequence[str], head: int) -> tuple[list[tuple[dict[str, str], int]], int]:
-    names = [cell.strip() for cell in lines[head][:_LONGEST].split("|")]
-    rows: list[tuple[dict[str, str], int]] = []
-    at = head + 2
-    while at < len(lines) and len(rows) < _MOST_ROWS:
-        cells = [cell.strip() for cell in lines[at][:_LONGEST].split("|")]
-        if len(cells) != len(names):
-            break
-        rows.append((dict(zip(names, cells, strict=True)), at + 1))
-        at += 1
-    return rows, at
-
-
-def _expanded(lines: Sequence[str], first: int) -> tuple[list[tuple[dict[str, str], int]], int]:
-    rows: list[tuple[dict[str, str], int]] = []
-    at = first
-    while at < len(lines) and len(rows) <= _MOST_ROWS:
-        line = lines[at][:_LONGEST]
-        if _RECORD.match(line):
-            rows.append(({}, at + 1))
-        elif (field := _FIELD.match(line)) is not None:
-            rows[-1][0][field["name"]] = field["value"].strip()
-        else:
-            break
-        at += 1
-    return rows, at
 
 
 def _slot(row: dict[str, str], end: str | None) -> Values:

@@ -263,7 +263,9 @@ name string operator's name, from the checkpoint or from the job that wrote it
 uid string operator's uid in the checkpoint (V5+)
 path string checkpoint or savepoint that was restored
 size_bytes long size of the state that was skipped; null if unknown
-reason string uid-changed (an operator of its name has another id), removed (no operator is new), dropped, unknown (perhaps it was empty)
+reason string uid-changed (an operator of its name has another id), removed (none is new), dropped, shrank, unknown (perhaps it was empty)
+before_bytes long state in the job's last checkpoints before the restore, where those after it are much smaller
+after_bytes long state in its first ones after it
 new_operator string id of the operator that has its name now
 new_uid string that operator's uid
 """,

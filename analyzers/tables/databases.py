@@ -25,6 +25,17 @@ line long line of it
 """,
 )
 
+PUBLICATION_TABLES = table(
+    "publication_tables",
+    "the tables of publications of PostgreSQL, as psql prints pg_publication_tables",
+    """
+publication string name of the publication
+table_name string schema.table
+file string file that holds the listing
+line long line of it
+""",
+)
+
 SINK_COMMITS = table(
     "sink_commits",
     "the newest checkpoint or batch that a table of a lake holds as committed: snapshots of Iceberg, commits of Delta, a file sink's log",

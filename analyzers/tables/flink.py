@@ -338,6 +338,9 @@ slowest_subtask long that subtask, from 0
 slowest_parallelism long how many subtasks of its task acknowledged
 slowest_phase string where it spent most of its time: start-delay, alignment, sync, async
 slowest_phase_ms long how long
+expired_phase string where those that acknowledged the newest expired checkpoint spent most of their time; null of fewer than three
+expired_phase_ms long how long, the median of them
+expired_phase_of long how many acknowledged it
 replay_records long records read since the last commit of the readers: what a restart reads again; null if unknown or commits failed
 captured_at timestamp when this was asked
 """,

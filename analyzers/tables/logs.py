@@ -82,6 +82,7 @@ value string the value that stays
 moved strings the last values before
 lines long lines that repeat it
 before long lines before, in which it moved
+siblings long numbers of the same kind in the line, which all move on; null where there are none, or fewer than two
 text string the line, without its time
 """,
 )
@@ -136,7 +137,7 @@ SOURCES = table(
     "what was looked at and whether it could be read whole",
     """
 name string file, directory, address
-kind string logs, checkpoint, kafka, flink-rest, bundle, states (what other tools showed, saved as a file)
+kind string logs, checkpoint, kafka, flink-rest, connect-rest, kubectl, bundle, states (what other tools showed, saved as a file)
 state string ok, partial, failed
 why string what was tried and what went wrong; null when ok
 asked string the bootstrap servers that were asked, where name is no address
@@ -414,6 +415,8 @@ user_frame string first frame of the user's own code
 address string address that the message names
 confidence double how much the clues weigh
 clues string what was read, and from which words
+record string words that name one record, file or batch and stand in or before each of them; null where these differ
+records long how many records, files or batches their own lines name; 0 where these name none
 text string the event's text, clipped
 """,
     derived=True,

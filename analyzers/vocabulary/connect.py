@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from analyzers.vocabulary.aggregates import agreed
@@ -37,3 +37,10 @@ def of_connect() -> Column:
 def its_connector() -> Column:
     """The connector's name, NAME where the evidence has several or none; null where it is not of Kafka Connect."""
     return F.when(of_connect(), F.coalesce("_connector", F.lit("NAME")))
+
+
+def of_no_paused_sink(rows: DataFrame, connector_tasks: DataFrame) -> DataFrame:
+    """`rows` without those of groups of sinks that were paused or stopped, in the newest look at them: they stand on purpose."""
+    itself = connector_tasks.where(F.col("task").isNull()).groupBy("scope", "connector").agg(F.max_by("state", "moment").alias("_state"))
+    paused = itself.where(F.col("_state").isin("PAUSED", "STOPPED"))
+    return rows.join(paused.select("scope", F.concat(F.lit("connect-"), "connector").alias("group")), ["scope", "group"], "left_anti")

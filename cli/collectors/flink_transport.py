@@ -1,4 +1,4 @@
-"""Questions to a Flink JobManager over HTTP: GET only, a few at a time, within one budget of time and bytes."""
+"""Questions to a Flink JobManager or a worker of Kafka Connect, over HTTP: GET only, a few at a time, one budget of time and bytes."""
 
 from __future__ import annotations
 
@@ -28,6 +28,34 @@ from cli.shell.exits import UsageError
 
 IN_FLIGHT = 4
 """Requests at a time: the REST endpoint shares the JobManager's threads with what keeps the job alive."""
+
+
+@dataclass(frozen=True)
+class RestKind:
+    """What a REST interface belongs to: the option that names it, the product, an address and port as an example, and `pages`: what
+    stands behind the address where one of its pages was copied."""
+
+    option: str
+    product: str
+    example: str
+    port: int
+    pages: re.Pattern[str]
+
+    @property
+    def login(self) -> str:
+        """The option with the login."""
+        return f"{self.option}-auth"
+
+
+FLINK = RestKind(
+    "--flink-rest", "Flink", "http://jobmanager:8081", 8081,
+    re.compile(r"(?:/index\.html|(?:/v1)?(?:/(?:overview|config|jobs|taskmanagers|jobmanager|jars|cluster|datasets)(?:/.*)?)?)$"),
+)  # fmt: skip
+"""Paths: RestServerEndpoint's."""
+CONNECT = RestKind(
+    "--connect-rest", "Kafka Connect", "http://connect:8083", 8083, re.compile(r"(?:/(?:connectors|connector-plugins)(?:/.*)?)?$")
+)
+"""Paths: ConnectorsResource's."""
 _CHUNK = 1 << 16
 
 
@@ -63,6 +91,7 @@ class RestLogin:
 
     header: str | None = field(default=None, repr=False)
     tls: Mapping[str, str] = field(default_factory=dict, repr=False)
+    option: str = FLINK.login
 
     def context(self) -> ssl.SSLContext:
         """For https. Raises `UsageError` when a certificate file cannot be loaded."""
@@ -72,9 +101,7 @@ class RestLogin:
             if given.get("ssl.certificate.location"):
                 context.load_cert_chain(given["ssl.certificate.location"], given.get("ssl.key.location"), given.get("ssl.key.password"))
         except (OSError, ssl.SSLError) as error:
-            raise UsageError(
-                f"--flink-rest-auth: cannot load the TLS certificates: {error}", "Give PEM files that you can read."
-            ) from error
+            raise UsageError(f"{self.option}: cannot load the TLS certificates: {error}", "Give PEM files that you can read.") from error
         if given.get("enable.ssl.certificate.verification", "true").lower() == "false":
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
@@ -85,7 +112,7 @@ class RestLogin:
 _TLS_KEYS = ("ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.key.password", "enable.ssl.certificate.verification")
 
 
-def read_login(path: Path | None) -> RestLogin:
+def read_login(path: Path | None, kind: RestKind = FLINK) -> RestLogin:
     """A properties file with ``username`` and ``password``, or ``token``, and ``ssl.*`` as librdkafka spells them. Raises `UsageError`."""
     if path is None:
         return RestLogin()
@@ -93,20 +120,20 @@ def read_login(path: Path | None) -> RestLogin:
         given = parse_properties(small_file(path).decode("utf-8"))
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
-        raise UsageError(f"cannot read --flink-rest-auth {path}: {why}", "Give a properties file that you can read.") from error
+        raise UsageError(f"cannot read {kind.login} {path}: {why}", "Give a properties file that you can read.") from error
     unknown = [key for key in given if key not in (*_TLS_KEYS, "username", "password", "token")]
     if unknown:  # never print the key: a file that holds nothing but a token parses as one
         keys = ", ".join(_TLS_KEYS)
-        raise UsageError(f"--flink-rest-auth {path} has a line that is not understood.", f"Write username and password, or token; {keys}.")
+        raise UsageError(f"{kind.login} {path} has a line that is not understood.", f"Write username and password, or token; {keys}.")
     for key in _TLS_KEYS[:3]:
         if given.get(key) and (why := no_pipe(given[key])) is not None:
-            raise UsageError(f"--flink-rest-auth {path}: {key}={given[key]} {why}", "Name a file.")
+            raise UsageError(f"{kind.login} {path}: {key}={given[key]} {why}", "Name a file.")
     header = None
     if given.get("token"):
         header = f"Bearer {given['token']}"
     elif given.get("username"):
         header = "Basic " + base64.b64encode(f"{given['username']}:{given.get('password', '')}".encode()).decode("ascii")
-    return RestLogin(header, {key: value for key, value in given.items() if key in _TLS_KEYS})
+    return RestLogin(header, {key: value for key, value in given.items() if key in _TLS_KEYS}, kind.login)
 
 
 @dataclass(frozen=True)
@@ -124,34 +151,30 @@ class Address:
         return f"{'https' if self.secure else 'http'}://{host}:{self.port}{self.prefix}"
 
 
-_PAGE = re.compile(r"(?:/index\.html|(?:/v1)?(?:/(?:overview|config|jobs|taskmanagers|jobmanager|jars|cluster|datasets)(?:/.*)?)?)$")
-"""What stands behind the address of the REST interface where one of its pages was copied (RestServerEndpoint's paths)."""
-
-
-def parse_address(text: str) -> Address:
+def parse_address(text: str, kind: RestKind = FLINK) -> Address:
     """``http://host:8081``, ``host:8081``, ``https://proxy/some/prefix/``, or the web UI's address as copied. Raises `UsageError`."""
     shown = f"…@{text.rpartition('@')[2]}" if "@" in text else text  # before it there may be a password
-    hint = "Write --flink-rest http://jobmanager:8081, with the path of a proxy if there is one."
+    hint = f"Write {kind.option} {kind.example}, with the path of a proxy if there is one."
     try:
         parts = urlsplit(text.strip() if "://" in text else f"http://{text.strip()}")
     except ValueError:  # a bracket of an IPv6 address that is not closed, and what is no address between two
-        raise UsageError(f"--flink-rest {shown} is no address of a REST interface", hint) from None
+        raise UsageError(f"{kind.option} {shown} is no address of a REST interface", hint) from None
     try:
         port = parts.port
     except ValueError:
-        raise UsageError(f"--flink-rest {shown}: the port is no number", hint) from None
+        raise UsageError(f"{kind.option} {shown}: the port is no number", hint) from None
     try:
         host = (parts.hostname or "").encode("idna").decode()
     except UnicodeError:  # a label that is empty or too long, bytes that are no text
         host = ""
     if parts.scheme not in ("http", "https") or not host:
-        raise UsageError(f"--flink-rest {shown} is no address of a REST interface", hint)
+        raise UsageError(f"{kind.option} {shown} is no address of a REST interface", hint)
     if parts.username or parts.password:
-        raise UsageError("--flink-rest holds a user name or password", "Write them into a file: --flink-rest-auth FILE.")
+        raise UsageError(f"{kind.option} holds a user name or password", f"Write them into a file: {kind.login} FILE.")
     secure = parts.scheme == "https"
     prefix = parts.path.rstrip("/")
-    prefix = _PAGE.sub("", prefix)
-    default = 443 if secure else 8081 if "://" not in text else 80
+    prefix = kind.pages.sub("", prefix)
+    default = 443 if secure else kind.port if "://" not in text else 80
     return Address(secure, host, port or default, prefix)
 
 
@@ -163,6 +186,7 @@ class RestClient:
     login: RestLogin = field(default_factory=RestLogin, repr=False)
     budget_seconds: float = 20.0
     request_seconds: float = 8.0
+    kind: RestKind = FLINK
     _deadline: float = field(default=0.0, init=False)
     _pool: urllib3.HTTPConnectionPool = field(init=False, repr=False)
     _appetite: Appetite = field(default_factory=Appetite, init=False, repr=False)
@@ -205,7 +229,9 @@ class RestClient:
                     said.put(self._get(wanted.popleft()))
 
         for _ in range(min(IN_FLIGHT, len(wanted))):
-            threading.Thread(target=work, daemon=True, name="flink-rest").start()  # daemon: a hung look-up of a name must not hold the exit
+            threading.Thread(
+                target=work, daemon=True, name=self.kind.option.strip("-")
+            ).start()  # daemon: a hung look-up of a name must not hold the exit
         for _ in answers:
             try:
                 answer = said.get(timeout=self.seconds_left + 0.5)
@@ -230,7 +256,7 @@ class RestClient:
             content = self._read(response, until)
         except (OSError, ValueError, urllib3.exceptions.HTTPError, _TooLarge) as error:
             return _failed(path, self._in_words(_cause(error)))
-        return _understood(path, response, content, self._appetite)
+        return _understood(path, response, content, self._appetite, self.kind)
 
     @staticmethod
     def _read(response: urllib3.BaseHTTPResponse, until: float) -> bytes:
@@ -291,14 +317,16 @@ def _failed(path: str, why: str, status: int | None = None) -> Answer:
     return Answer(path, None, _now(), why, status)
 
 
-_STATUS_SAYS = {
-    401: "it wants a login (--flink-rest-auth FILE)",
-    403: "it refuses this user",
-    404: "it does not know this (no longer there, or another version of Flink)",
-}
+def _meaning(status: int, kind: RestKind) -> str | None:
+    """What a status says where the answer itself says nothing."""
+    return {
+        401: f"it wants a login ({kind.login} FILE)",
+        403: "it refuses this user",
+        404: f"it does not know this (no longer there, or another version of {kind.product})",
+    }.get(status)
 
 
-def _understood(path: str, response: urllib3.BaseHTTPResponse, content: bytes, appetite: Appetite) -> Answer:
+def _understood(path: str, response: urllib3.BaseHTTPResponse, content: bytes, appetite: Appetite, kind: RestKind) -> Answer:
     status = response.status
     if 300 <= status < 400:  # never followed: a login must not be carried to another host
         target = response.headers.get("Location", "?").partition("?")[0]  # what follows may be a session's secret
@@ -309,16 +337,20 @@ def _understood(path: str, response: urllib3.BaseHTTPResponse, content: bytes, a
         return _failed(path, str(error), status)
     except (ValueError, RecursionError):
         text = content[:300].lstrip().lower()
-        kind = "a web page" if text.startswith((b"<!doctype", b"<html", b"<")) else "nothing" if not content else "no JSON"
-        said = _STATUS_SAYS.get(status)
-        return _failed(path, f"HTTP {status}: {said}" if said else f"HTTP {status} with {kind} instead of JSON", status)
+        came = "a web page" if text.startswith((b"<!doctype", b"<html", b"<")) else "nothing" if not content else "no JSON"
+        said = _meaning(status, kind)
+        return _failed(path, f"HTTP {status}: {said}" if said else f"HTTP {status} with {came} instead of JSON", status)
     if status >= 400:
-        return _failed(path, f"HTTP {status}: {_said(body) or _STATUS_SAYS.get(status) or 'an error'}", status)
+        return _failed(path, f"HTTP {status}: {_said(body) or _meaning(status, kind) or 'an error'}", status)
     return Answer(path, body, _now(), None, status)
 
 
 def _said(body: object) -> str | None:
-    """The first line of Flink's own error; behind an internal error the last cause that says something."""
+    """The first line of Flink's own error; behind an internal error the last cause that says something. Or the message of Connect's
+    (ErrorMessage), unless it only repeats the status."""
+    message = body.get("message") if isinstance(body, Mapping) and "error_code" in body else None
+    if isinstance(message, str) and not re.fullmatch(r"\s*(?:HTTP \d+ )?[A-Z][A-Za-z ]{0,30}\s*", message):
+        return message.strip().partition("\n")[0][:200]
     errors = body.get("errors") if isinstance(body, Mapping) else None
     if not isinstance(errors, list):
         return None

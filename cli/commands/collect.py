@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cli.commands.triage import Paths, existing, piped
+from cli.commands.triage import Paths, existing, only_planned, piped
 from cli.options.own_rules import Rules, own_rules
 from cli.options.report import Keep, NoRedact, Quiet, RedactionKey
 from cli.options.shared import LogTimezone, RunOptions
@@ -23,7 +23,7 @@ Into = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    app.command("collect", short_help="Write the evidence to a bundle; judge nothing.")(asking_live(collect))
+    app.command("collect", short_help="Write the evidence to a bundle; judge nothing.")(asking_live(collect, kube=True))
 
 
 def collect(
@@ -44,11 +44,15 @@ def collect(
     Examples:
       diag collect /var/log/flink --bootstrap-server kafka-1:9092 --save incident.tar.gz
       diag collect --flink-rest http://jobmanager:8081 --save before-the-restart.tar.gz
+      diag collect --kube shop --save incident.tar.gz --yes
       diag triage --bundle incident.tar.gz
 
-    Reads what triage reads. Every word that is not known to be harmless is replaced by a token, secrets are cut out; see --no-redact,
-    --keep and --redaction-key. A few lines of each kind are kept of logs, not the logs: of what rules of your own look for only with
-    --rules.
+    Reads what triage reads. With --kube NAMESPACE it prints the kubectl commands that it would run (get of pods, events, Flink's, Spark's
+    and Strimzi's objects; logs of the pods that run streaming jobs) and runs them with --yes only: with your kubectl, context and rights.
+    No secret and no config map is asked for, and environments and arguments of pods are not kept.
+
+    Every word that is not known to be harmless is replaced by a token, secrets are cut out; see --no-redact, --keep and --redaction-key.
+    A few lines of each kind are kept of logs, not the logs: of what rules of your own look for only with --rules.
 
     Permissions: those of triage. It starts no JVM and changes nothing but the bundle.
     """
@@ -57,6 +61,8 @@ def collect(
     own = own_rules(rules)
     collectors = live.collectors()
     existing(paths or [])
+    if planned := live.planned():
+        return only_planned(planned, environment)
     environment.say(f"diag {version()}: collecting into {save}")
     from cli.runs.collect import write_evidence
 
@@ -70,6 +76,11 @@ def collect(
         own=own,
     )
     stdin = piped(environment) if "-" in (paths or ()) else None
-    whole, lines = write_evidence(paths or [], options, version=version(), stdin=stdin, collectors=collectors, progress=environment.say)
+    with live.answered(environment.say) as answers:
+        others = collectors if answers.stop is None else []
+        whole, lines = write_evidence(
+            [*(paths or []), *answers.paths], options, version=version(), stdin=stdin, collectors=[*others, *answers.collectors],
+            names=answers.names, progress=environment.say,
+        )  # fmt: skip
     environment.write("".join(f"{line}\n" for line in lines))
     return ExitCode.CLEAN if whole else ExitCode.CANNOT_LOOK

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from cli.options.connect import ConnectRest, ConnectRestAuth, ConnectWait
 from cli.options.flink import FlinkRest, FlinkRestAuth, JobIds
 from cli.options.kafka import BootstrapServers, CommandConfig, Timeout, seconds
 from cli.options.report import reporting
@@ -47,6 +48,9 @@ def lag_report(
     flink_rest: FlinkRest = None,
     flink_rest_auth: FlinkRestAuth = None,
     jobs: JobIds = None,
+    connect_rest: ConnectRest = None,
+    connect_rest_auth: ConnectRestAuth = None,
+    connect_wait: ConnectWait = "5s",
     logs: Annotated[
         list[str] | None, typer.Option("--logs", metavar="PATH", help="Logs of the job: versions, restarts, record-level errors.")
     ] = None,
@@ -75,6 +79,7 @@ def lag_report(
       diag lag-report --bootstrap-server kafka-1:9092 --group orders-enrichment
       diag lag-report --command-config client.properties --group 'orders-.*' -o json
       diag lag-report -b kafka-1:9092 --group orders-enrichment --members --at 09:30
+      diag lag-report -b kafka-1:9092 --connect-rest http://connect:8083 --connect-wait 150s
 
     Reads groups, members, committed offsets, log start, last stable offset and high watermark, four times; then the record at each commit
     (its age is the lag in time), open transactions and retention settings. Without a commit the lag is -, never 0. Groups without members
@@ -95,28 +100,35 @@ def lag_report(
         environment.say(
             f"diag {version()}: " + (f"reading the bundle {options.bundle}" if options.bundle else f"asking {asked} for groups and offsets")
         )
+    from cli.renderers.lag_listing import render
     from cli.runs.lag_report import LAG_REPORT, Sampling, collect, with_others
-    from cli.runs.live_sources import LiveSources
+    from cli.runs.live_sources import NOTHING_LIVE, LiveSources
     from cli.runs.run import Run, nothing_live
     from cli.runs.second_look import second_look
 
     wait = seconds(timeout, "--timeout")
     sampling = Sampling(samples or (1 if options.facts_only else 4), seconds(every, "--every"))
-    if options.bundle:
-        ask = nothing_live
-    else:
+    live = LiveSources(
+        flink_rest=flink_rest, flink_rest_auth=flink_rest_auth, jobs=jobs or (), timeout_seconds=wait, connect_rest=connect_rest,
+        connect_rest_auth=connect_rest_auth, connect_wait_seconds=seconds(connect_wait, "--connect-wait"),
+    )  # fmt: skip
+    groups_of, others = nothing_live, []
+    if not options.bundle:
         groups_of = collect(
             bootstrap_servers or [], command_config=command_config, groups=groups or (), topics=topics or (), timeout_seconds=wait,
             sampling=sampling, members=members, at=resolve(moment(at), datetime.now(timezone.utc)), progress=environment.say,
         )  # fmt: skip
-        flink = LiveSources(flink_rest=flink_rest, flink_rest_auth=flink_rest_auth, jobs=jobs or (), timeout_seconds=wait)
-        ask = with_others(groups_of, checkpoint or (), flink.collectors(), environment.say)
-    run = Run(LAG_REPORT, ask, options, version(), logs=logs or (), progress=environment.say)
-    if (peek or peek_at) and not options.bundle:
-        run.look_again = second_look(
-            bootstrap_servers or [], command_config, wait, asked=peek_at or (), suspects=peek, show_content=environment.show_content,
-            progress=environment.say,
+        others = live.collectors()
+    with (NOTHING_LIVE if options.bundle else live).answered(environment.say) as answers:
+        ask = with_others(groups_of, checkpoint or (), [*others, *answers.collectors], environment.say)
+        if answers.stop is not None:
+            ask = answers.evidence
+        run = Run(
+            LAG_REPORT, ask, options, version(), logs=[*(logs or ()), *answers.paths], names=answers.names, progress=environment.say
         )  # fmt: skip
-    from cli.renderers.lag_listing import render
-
-    return run.emit_listing(environment, partial(render, members=members))
+        if (peek or peek_at) and not options.bundle:
+            run.look_again = second_look(
+                bootstrap_servers or [], command_config, wait, asked=peek_at or (), suspects=peek, show_content=environment.show_content,
+                progress=environment.say,
+            )  # fmt: skip
+        return run.emit_listing(environment, partial(render, members=members))

@@ -39,7 +39,7 @@ Baseline = Annotated[
 
 
 def register(app: typer.Typer) -> None:
-    app.command("triage", short_help="Say why a job is stalled or restarting.")(reporting(asking_live(triage)))
+    app.command("triage", short_help="Say why a job is stalled or restarting.")(reporting(asking_live(triage, kube=True)))
 
 
 def triage(
@@ -60,20 +60,28 @@ def triage(
       diag triage /var/log/flink /checkpoints/5f0e64a1c3d2b7980e1f2a3b4c5d6e7f
       kubectl logs -l app=orders --prefix --timestamps --tail=-1 | diag triage -
       diag triage /var/log/flink --flink-rest http://jobmanager:8081 --bootstrap-server kafka-1:9092,kafka-2:9092
+      diag triage --connect-rest http://connect:8083 -b kafka-1:9092 --connect-wait 150s
+      diag triage --kube shop --kube-object deployment/orders --yes
       diag triage /var/log/flink --baseline yesterday.json
 
     Reads logs of Flink, Beam, Spark and Kafka, plain, compressed or wrapped (kubectl, journald, docker, yarn, JSON lines), and the
     checkpoints of Flink and Structured Streaming that lie below the same paths. Directories are searched; what is neither is passed over.
-    With --flink-rest the JobManager is asked as well, with --bootstrap-server the Kafka cluster, and all is judged together. With --bundle
-    it reads that bundle instead. With --baseline each finding is new, worse, or still there since that look, and what is gone is named;
-    gone only where this run could see it. Exit code 1 is then for what is new or worse, or was not judged before.
+    With --flink-rest the JobManager is asked as well, with --connect-rest a worker of Kafka Connect, with --bootstrap-server the Kafka
+    cluster, and all is judged together. With --bundle it reads that bundle instead. With --baseline each finding is new, worse, or still
+    there since that look, and what is gone is named; gone only where this run could see it. Exit code 1 is then for what is new or worse,
+    or was not judged before.
 
-    Permissions: to read the files; for Kafka those of broker-health and lag-report; of Flink's REST interface GET only. It starts a local
-    JVM (Java 17 or newer), connects to nothing but the addresses given, and changes nothing.
+    With --kube, kubectl is asked for a namespace, or with --kube-object for one object and its pods: the commands (get and logs only)
+    are printed, and run with --yes. `kubectl diag triage deployment/orders -n shop` is the same.
+
+    Permissions: to read the files; for Kafka those of broker-health and lag-report; of Flink's and Connect's REST interfaces GET only; of
+    kubectl get and logs. It starts a local JVM (Java 17 or newer), connects to nothing but the addresses given, and changes nothing.
     """
     if not (paths or options.bundle or live.anything):
         paths = [_standard_input()]
     existing(paths or [])
+    if planned := live.planned():
+        return only_planned(planned, environment)
     from cli.runs import ahead
 
     ahead.begin(options, environment)  # before anything is said: what takes secrets out of that is loaded meanwhile
@@ -95,10 +103,13 @@ def triage(
     collectors = [] if options.bundle else live.collectors()
     stdin = piped(environment) if "-" in (paths or ()) else None
     try:
-        report = run(
-            paths or [], options, version=version(), stdin=stdin, collectors=collectors, baseline=before, progress=environment.say,
-            meanwhile=partial(load, options.outputs, environment),
-        )  # fmt: skip
+        with (NOTHING_LIVE if options.bundle else live).answered(environment.say) as answers:
+            others = collectors if answers.stop is None else []
+            report = run(
+                [*(paths or []), *answers.paths], options, version=version(), stdin=stdin,
+                collectors=[*others, *answers.collectors], names=answers.names, baseline=before, progress=environment.say,
+                meanwhile=partial(load, options.outputs, environment),
+            )  # fmt: skip
     except Interrupted as early:
         raise typer.Exit(after(early.stop, emit(early.report, options.outputs, options.fail_on, environment), environment)) from None
     except CannotLook as error:  # whoever reads the error is no program: what was asked for to be parsed or kept says it, too
@@ -107,6 +118,13 @@ def triage(
             emit(unread(error, paths or [], options, version()), kept, options.fail_on, environment)
         raise
     return ExitCode(emit(report, options.outputs, options.fail_on, environment))
+
+
+def only_planned(commands: list[str], environment: Environment) -> int:
+    """Print what would be run; nothing else is done."""
+    environment.say("nothing was run and nothing read: these commands would be, with your kubectl and your rights; add --yes to run them")
+    environment.write("".join(f"{command}\n" for command in commands))
+    return ExitCode.CLEAN
 
 
 def existing(paths: list[str]) -> None:
@@ -143,8 +161,8 @@ def _standard_input() -> str:
     if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode)):
         raise UsageError(
             "nothing was named to look at",
-            "Give log files or directories, as in `diag triage /var/log/flink` (- is standard input), --flink-rest or --bootstrap-server; "
-            "or --bundle PATH. `diag triage -h` has examples.",
+            "Give log files or directories, as in `diag triage /var/log/flink` (- is standard input), --flink-rest, "
+            "--connect-rest or --bootstrap-server; or --bundle PATH. `diag triage -h` has examples.",
         )
     return "-"
 

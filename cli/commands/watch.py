@@ -163,7 +163,7 @@ def watch(
     wanted = parsed(outputs)
     interval, pause = seconds(every, "--every"), seconds(repeat_after, "--repeat-after")
     if not (paths or live.anything):
-        raise UsageError("nothing was named to watch", "Give log files or directories, --flink-rest or --bootstrap-server.")
+        raise UsageError("nothing was named to watch", "Give log files or directories, --flink-rest, --connect-rest or --bootstrap-server.")
     if "-" in (paths or ()):
         raise UsageError("diag watch reads no standard input", "Name the files: what has gone through a pipe cannot be read again.")
     if once and state is None:

@@ -14,6 +14,7 @@ _MARKS = {"completed": "●", "expired": "○", "failed": "✗", "left": "▼", 
 _LOUDER = ("●", "▲", "○", "▼", "✗")
 """Where several fall into one column, the last of these is drawn."""
 _STEPS = [timedelta(seconds=s) for s in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400)]
+_DAY = _STEPS[-1]
 _LEAST_BETWEEN = 12  # columns from one label of the axis to the next
 _FEWEST_COLUMNS = 24
 
@@ -64,7 +65,7 @@ def _axis(begin: datetime, length: timedelta, columns: int) -> str:
 
 def ticks(begin: datetime, end: datetime, least: timedelta) -> Iterator[tuple[datetime, str]]:
     """Round moments from `begin` to before `end`, at `least` that far apart, each with its time of day or its day."""
-    step = next((s for s in _STEPS if s >= least), _STEPS[-1])
+    step = next((s for s in _STEPS if s >= least), _DAY * -(-least // _DAY))
     form = "%b %d" if step >= timedelta(days=1) else "%H:%M" if step >= timedelta(minutes=1) else "%H:%M:%S"
     epoch = datetime(1970, 1, 1, tzinfo=timezone.utc)
     at = epoch + -(-(begin - epoch) // step) * step

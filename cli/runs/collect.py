@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO
 
 from analyzers.report.durations import counted
@@ -22,6 +22,7 @@ def write_evidence(
     version: str,
     stdin: IO[bytes] | None = None,
     collectors: Sequence[Collector] = (),
+    names: Mapping[str, str] | None = None,
     progress: Progress = lambda said: None,
 ) -> tuple[bool, list[str]]:
     """Whether every source could be looked at, and what the bundle that `options` name holds now, a line per table and troubled source.
@@ -29,8 +30,10 @@ def write_evidence(
     Raises `UsageError` when nothing was named, `CannotLook` when nothing could be read or the bundle cannot be written.
     """
     if not paths and not collectors:
-        raise UsageError("nothing to collect", "Give log files or directories (- is standard input), or --bootstrap-server.")
-    found = gathered(paths, options, None, stdin, collectors, progress)
+        raise UsageError(
+            "nothing to collect", "Give log files or directories (- is standard input), --bootstrap-server, --flink-rest or --connect-rest."
+        )
+    found = gathered(paths, options, None, stdin, collectors, progress, names=names)
     save(options, found, version)
     if found.stop is not None:
         progress(f"what was read by then is written to {options.save}")

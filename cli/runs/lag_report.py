@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path
 
 from analyzers.derived import lag_of
+from analyzers.derived.lag.connector_stands import connector_stands
 from analyzers.derived.lag.lag_status import sampled_places
 from analyzers.report.durations import counted, few
 from analyzers.tables import Row
@@ -364,7 +365,7 @@ def _total(group: str, rows: Sequence[Row]) -> tuple[int, str, str]:
 def _looked_at(tables: Mapping[str, Sequence[Row]]) -> str:
     nouns = (("groups", "group"), ("members", "member"), ("log_offsets", "partition"))
     looks = len({row["as_of"] for row in tables.get("committed_offsets", ())})
-    words = ", ".join(counted(len(newest(tables.get(name, ()))), noun) for name, noun in nouns)
+    words = ", ".join(counted(len(newest(tables.get(name, ()))), noun) for name, noun in nouns if name in tables)
     return words + (f" in {looks} samples" if looks > 1 else "")
 
 
@@ -374,7 +375,9 @@ def _lag(tables: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     if "committed_offsets" not in tables:
         return last
     sampled = sampled_places(tables)
-    return last | {"committed_offsets": [place.newest for place in sampled]} | lag_of(tables, sampled)
+    made = lag_of(tables, sampled)
+    stands = {"connector_stands": connector_stands({**tables, **made})} if "connector_tasks" in tables else {}
+    return last | {"committed_offsets": [place.newest for place in sampled]} | made | stands
 
 
 _ANSWERED = (
@@ -382,10 +385,12 @@ _ANSWERED = (
 )  # fmt: skip
 """Tables of what brokers answer, in the order in which they are shown."""
 
+_OF_CONNECT = ("connector_tasks", "connector_offsets", "connector_stands")
+
 LAG_REPORT = Subject(
     command="lag-report",
     collected=(*_ANSWERED, "topic_configs"),
-    facts=(*_ANSWERED, "lag_status", "lag_truth"),
+    facts=(*_ANSWERED, "lag_status", "lag_truth", *_OF_CONNECT),
     looked_at=_looked_at,
     derived=_lag,
     remarks=_remarks,
@@ -393,5 +398,6 @@ LAG_REPORT = Subject(
         ("batches", "batch_offsets", "query_metadata"),
         ("checkpoint_files", "splits"),
         ("vertices", "subtasks", "metrics", "watermarks"),
+        _OF_CONNECT,
     ),
 )

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cli.options.connect import ConnectRest, ConnectRestAuth, ConnectWait
 from cli.options.flink import FlinkRest, FlinkRestAuth, JobIds
 from cli.options.kafka import BootstrapServers, CommandConfig, Groups, Timeout, Topics, seconds
+from cli.options.kube import KubeContext, KubeNamespace, KubeObject, KubeSince, Yes
 from cli.options.shared import Given, declared, own_parameters
-from cli.shell.exits import UsageError
+from cli.shell.exits import CannotLook, UsageError
 
 if TYPE_CHECKING:
+    from cli.collectors.beside import Beside
     from cli.collectors.collector import Collector
+    from cli.collectors.kubectl import Kubernetes
+
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+_OBJECT = re.compile(r"[A-Za-z][A-Za-z0-9.-]{0,100}/[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?")
+_CONTEXT = re.compile(r"[^\s-][^\s]{0,250}")
+_AGE = re.compile(r"[1-9]\d{0,5}[smh]")
+_EXAMPLES = {"--kube": "shop", "--kube-object": "deployment/orders", "--kube-context": "prod", "--kube-since": "6h"}
 
 
 @dataclass(frozen=True)
@@ -29,6 +41,14 @@ class LiveSources:
     flink_rest: str | None = None
     flink_rest_auth: Path | None = None
     jobs: Sequence[str] = ()
+    connect_rest: str | None = None
+    connect_rest_auth: Path | None = None
+    connect_wait_seconds: float = 5.0
+    kube: str | None = None
+    kube_object: str | None = None
+    kube_context: str | None = None
+    kube_since: str = "6h"
+    yes: bool = False
 
     @property
     def anything(self) -> bool:
@@ -36,13 +56,70 @@ class LiveSources:
         return bool(self.named or self.command_config or self.jobs)
 
     @property
+    def kubernetes(self) -> Kubernetes | None:
+        """What kubectl is asked for. Raises `UsageError` for names that cannot be one: they become words of a command."""
+        if self.kube is None and self.kube_object is None:
+            if self.kube_context is not None or self.yes:
+                raise UsageError("--kube-context and --yes are about kubectl", "Say what to ask it for: --kube NAMESPACE.")
+            return None
+        from cli.collectors.kubectl import Kubernetes
+
+        for option, value, form in (
+            ("--kube", self.kube, _NAME), ("--kube-object", self.kube_object, _OBJECT), ("--kube-context", self.kube_context, _CONTEXT),
+            ("--kube-since", self.kube_since, _AGE),
+        ):  # fmt: skip
+            if value is not None and not form.fullmatch(value):
+                raise UsageError(f"{option} {value[:60]} is no name that Kubernetes has", f"Write {option} {_EXAMPLES[option]}.")
+        return Kubernetes(self.kube, self.kube_object, self.kube_context, self.kube_since)
+
+    def planned(self) -> list[str]:
+        """The commands of kubectl that would be run with ``--yes``; none where it stands there, or nothing is asked of kubectl."""
+        asked = self.kubernetes
+        return [] if asked is None or self.yes else asked.planned()
+
+    @property
     def named(self) -> list[str]:
         """The addresses, as they were given."""
-        return [*([self.flink_rest] if self.flink_rest else []), *self.bootstrap_servers]
+        of_kube = "/".join(filter(None, (self.kube, self.kube_object)))
+        return [*(each for each in (self.flink_rest, self.connect_rest, of_kube) if each), *self.bootstrap_servers]
 
     def collectors(self) -> list[Collector]:
         """One per system and kind of question. Raises `UsageError` for addresses and properties that cannot be understood."""
         return [*self._flink(), *self._kafka()]
+
+    @contextmanager
+    def answered(self, progress: Callable[[str], None]) -> Iterator[Beside]:
+        """The answers that are read as files, for as long as this lasts; a worker that does not answer is a source that failed. Where the
+        asking was stopped (`Beside.stop`), nothing else is to be asked.
+
+        Raises `UsageError` for an address or a login that cannot be understood.
+        """
+        from cli.collectors.beside import beside
+
+        with beside() as found:
+            if self.connect_rest is not None:
+                self._connect(self.connect_rest, found, progress)
+            if (asked := self.kubernetes) is not None and found.stop is None:
+                from cli.collectors.kubectl import ask_kubernetes
+
+                ask_kubernetes(asked, found, progress)
+            yield found
+
+    def _connect(self, address: str, found: Beside, progress: Callable[[str], None]) -> None:
+        from cli.collectors.connect_rest import KIND, ask_connect
+        from cli.collectors.flink_transport import CONNECT, parse_address, read_login
+
+        where, login = parse_address(address, CONNECT), read_login(self.connect_rest_auth, CONNECT)
+        try:
+            answers = ask_connect(
+                where, login, timeout_seconds=self.timeout_seconds, wait_seconds=self.connect_wait_seconds, progress=progress
+            )  # fmt: skip
+        except CannotLook as error:
+            found.failed(where.url, KIND, f"{error.message} {error.hint}".strip())
+            return
+        found.add(f"connect-rest of {where.host}:{where.port}", answers.text.encode())
+        found.sources.append(answers.source)
+        found.stop = answers.stop
 
     def _flink(self) -> list[Collector]:
         if self.flink_rest is None:
@@ -81,6 +158,9 @@ LIVE: tuple[Given, ...] = (
     ("flink_rest", FlinkRest, None),
     ("flink_rest_auth", FlinkRestAuth, None),
     ("jobs", JobIds, None),
+    ("connect_rest", ConnectRest, None),
+    ("connect_rest_auth", ConnectRestAuth, None),
+    ("connect_wait", ConnectWait, "5s"),
     ("bootstrap_servers", BootstrapServers, None),
     ("command_config", CommandConfig, None),
     ("groups", Groups, None),
@@ -90,14 +170,27 @@ LIVE: tuple[Given, ...] = (
 """The options that name every live system, in the order of the help."""
 
 
-def asking_live(command: Callable[..., int]) -> Callable[..., int]:
-    """`command` for Typer: in the place of its parameter ``live`` stand the options `LIVE`, of which it is made."""
+OF_KUBE: tuple[Given, ...] = (
+    ("kube", KubeNamespace, None),
+    ("kube_object", KubeObject, None),
+    ("kube_context", KubeContext, None),
+    ("kube_since", KubeSince, "6h"),
+    ("yes", Yes, False),
+)
+"""Those that ask kubectl: for commands that look once."""
+
+
+def asking_live(command: Callable[..., int], *, kube: bool = False) -> Callable[..., int]:
+    """`command` for Typer: in the place of its parameter ``live`` stand the options `LIVE`, with `kube` also `OF_KUBE`, of which it is
+    made."""
+    options = (*LIVE, *(OF_KUBE if kube else ()))
 
     @functools.wraps(command)
     def asked(**given: Any) -> int:
-        chosen = {name: given.pop(name) for name, _, _ in LIVE}
+        chosen = {name: given.pop(name) for name, _, _ in options}
         chosen["timeout_seconds"] = seconds(chosen.pop("timeout"), "--timeout")
+        chosen["connect_wait_seconds"] = seconds(chosen.pop("connect_wait"), "--connect-wait")
         return command(live=LiveSources(**{name: value for name, value in chosen.items() if value is not None}), **given)
 
     own = own_parameters(command)
-    return declared(asked, [each for one in own for each in (LIVE if one[0] == "live" else (one,))])
+    return declared(asked, [each for one in own for each in (options if one[0] == "live" else (one,))])

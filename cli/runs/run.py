@@ -68,6 +68,7 @@ class Run:
     options: RunOptions
     version: str
     logs: Sequence[str] = ()
+    names: Mapping[str, str] = field(default_factory=dict)  # what logs are called, where that is not their path
     progress: Callable[[str], None] = lambda said: None
     look_again: Callable[[Evidence], None] = lambda found: None  # the one second look, at what the first one has shown
     plan: Tables = field(default_factory=dict)  # tables that the command line states, beside what is collected or in a bundle
@@ -192,13 +193,18 @@ class Run:
         if self.logs:
             from analyzers.readers.log_scan import LogOptions
 
-            read = LogOptions(self.options.log_timezone, inside=(self.options.since, self.options.until), own=self.options.own_signatures)
+            read = LogOptions(
+                self.options.log_timezone, inside=(self.options.since, self.options.until), names=self.names,
+                own=self.options.own_signatures,
+            )  # fmt: skip
             try:
                 logs = scanned(list(self.logs), read, engine, self.progress)
             except CannotLook as error:
                 raise UsageError(error.message, error.hint) from error
             sources = [*found.tables.get("sources", ()), *logs.tables["sources"]]
-            found = Evidence({**found.tables, **logs.tables, "sources": sources}, [*found.notes, *logs.notes], found.absent, logs.stop)
+            found = Evidence(
+                {**found.tables, **logs.tables, "sources": sources}, [*found.notes, *logs.notes], found.absent, found.stop or logs.stop
+            )
         self.look_again(found)
         return found
 

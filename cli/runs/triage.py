@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import IO, TYPE_CHECKING
 
@@ -30,22 +30,24 @@ def run(
     engine: Engine | None = None,
     stdin: IO[bytes] | None = None,
     collectors: Sequence[Collector] = (),
+    names: Mapping[str, str] | None = None,
     baseline: Earlier | None = None,
     progress: Callable[[str], None] = lambda said: None,
     meanwhile: Callable[[], None] = lambda: None,
 ) -> Report:
     """Read `paths` and ask `collectors` (or read the bundle of `options`), write the bundle where asked, judge.
 
+    `names`: what files are called, by their paths, where that is not the path.
     Starts an engine of its own unless one is given; `meanwhile` is done before that is waited for. Raises CannotLook when nothing could be
     read, UsageError when nothing was named.
     """
     if bool(paths or collectors) == (options.bundle is not None):
         raise UsageError(
             "name either what to read or a bundle",
-            "Give log files or directories (- is standard input), --flink-rest or --bootstrap-server; or --bundle PATH.",
+            "Give log files or directories (- is standard input), --flink-rest, --connect-rest or --bootstrap-server; or --bundle PATH.",
         )
     if options.facts_only:
-        found = _read(paths, options, None, stdin, collectors, progress, version)
+        found = _read(paths, options, None, stdin, collectors, progress, version, names=names)
         save(options, found, version)
         found = reported(options, found)
         if found.stop is not None:
@@ -57,16 +59,16 @@ def run(
         try:
             own = ahead.engine(options)
         except CannotLook as error:  # what was read is told all the same
-            found = _read(paths, options, None, stdin, collectors, progress, version)
+            found = _read(paths, options, None, stdin, collectors, progress, version, names=names)
             save(options, found, version)
             return _unjudged(reported(options, found), error, options, version)
         with own:  # with: a failed job is told before the JVM has gone
             return run(
-                paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, baseline=baseline, progress=progress,
-                meanwhile=meanwhile,
+                paths, options, version=version, engine=own, stdin=stdin, collectors=collectors, names=names, baseline=baseline,
+                progress=progress, meanwhile=meanwhile,
             )  # fmt: skip
     engine.prepare_session()
-    found = _read(paths, options, engine, stdin, collectors, progress, version, whole=baseline is not None)
+    found = _read(paths, options, engine, stdin, collectors, progress, version, whole=baseline is not None, names=names)
     if isinstance(found, UnreadCrowd):
         return _judged_apart(found, options, engine, version, progress)
     key = found.redaction.get("key")  # of the bundle that was read; a bundle that is saved has one of its own
@@ -106,12 +108,13 @@ def _read(
     version: str,
     *,
     whole: bool = False,
+    names: Mapping[str, str] | None = None,
 ) -> Evidence:
     """`gathered`; `whole`: logs of very many clusters, too, are read at once. Stopped before anything had been read, it raises
     `Interrupted` with a report that says so."""
     try:
         crowds = whole or engine is None or bool(collectors) or _takes_all_tables(options)
-        return gathered(paths, options, engine, stdin, collectors, progress, crowds=crowds)
+        return gathered(paths, options, engine, stdin, collectors, progress, crowds=crowds, names=names)
     except BaseException as stop:
         if isinstance(stop, Exception):
             raise

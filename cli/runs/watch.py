@@ -277,7 +277,11 @@ class Watch:
         progress = self.environment.detail if quiet else self.environment.say
         collectors = [self._patient.around(each) for each in self.watched.live.collectors()]
         try:
-            found = gathered(self.watched.paths, options, self._engine, None, collectors, progress)
+            with self.watched.live.answered(progress) as answers:
+                found = gathered(
+                    [*self.watched.paths, *answers.paths], options, self._engine, None, [*collectors, *answers.collectors], progress,
+                    names=answers.names,
+                )  # fmt: skip
             if found.stop is not None:  # half a look would heal what the other half has
                 raise found.stop
             report = judged(found, options, self._engine, command="watch", version=self.version, own=False)

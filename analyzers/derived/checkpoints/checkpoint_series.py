@@ -27,6 +27,7 @@ COUNTED = (
 
 _READ = ("jobs", "checkpoints", "checkpoint_acks", "job_config", "metrics")
 _PHASES = (("start_delay_ms", "start-delay"), ("alignment_ms", "alignment"), ("sync_ms", "sync"), ("async_ms", "async"))
+_FEWEST_ACKS = 3
 _ENDED = ("FAILED", "FINISHED", "CANCELED", "SUSPENDED")
 _MOST_TOLERANCE = 2
 _DEFAULT_TIMEOUT_MS = 600_000
@@ -42,8 +43,8 @@ _SIZES = {"": 1, "ms": 1, "s": 1000, "sec": 1000, "min": 60_000, "m": 60_000, "h
 def checkpoint_series(tables: Tables) -> list[Row]:
     """A row per living job whose checkpoints the JobManager told of."""
     looks = newest_looks({name: tables.get(name, ()) for name in _READ}, "jobs").values()
-    # of a saved answer about checkpoints neither the settings nor the job's state are known
-    known = [look for look in looks if look["job_config"] or (look["jobs"][0]["state"] is None and look["checkpoints"])]
+    # of a saved answer about checkpoints neither the settings nor the job's state need be known
+    known = [look for look in looks if look["job_config"] or look["checkpoints"]]
     alive = [(look["jobs"][0], look) for look in known if look["jobs"][0]["state"] not in _ENDED]
     return [_series(job, look, _backlog(job, look, tables.get("job_config", ()))) for job, look in alive]
 
@@ -94,9 +95,21 @@ def _series(job: Row, look: Tables, backlog: int | None) -> Row:
         "last_state_bytes": states[-1] if states else None,
         "grows": len(states) >= 4 and all(a < b for a, b in pairwise(states)),
         **_slowest(look["checkpoint_acks"]),
+        **_of_expired(look["checkpoint_acks"], failed),
         "replay_records": _replay(look["metrics"]),
     }
     return CHECKPOINT_SERIES.row(values)
+
+
+def _of_expired(acks: Sequence[Row], failed: Sequence[Row]) -> dict[str, Any]:
+    """In which phase the subtasks that did acknowledge the newest expired checkpoint spent most of their time: the median of them."""
+    expired = [c["checkpoint"] for c in failed if EXPIRED in (c["failure"] or "")]
+    own = [row for row in acks if expired and row["checkpoint"] == expired[-1] and row["status"] == "completed"]
+    phases = [(median(times), name) for column, name in _PHASES if (times := [row[column] for row in own if row[column] is not None])]
+    if len(own) < _FEWEST_ACKS or not phases:
+        return {}
+    longest, phase = max(phases)
+    return {"expired_phase": phase, "expired_phase_ms": int(longest), "expired_phase_of": len(own)}
 
 
 def counts(failure: str) -> bool:

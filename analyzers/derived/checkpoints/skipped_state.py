@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from analyzers.derived.checkpoints.checkpoint_lineage import last_names
@@ -21,7 +22,12 @@ _SKIPPED = "state-skipped"
 _REFUSED = "savepoint-operator-missing"
 _STARTS = "savepoint-restored"
 _RESTORES = (_STARTS, "job-restored")
-_READ = frozenset((_SKIPPED, _REFUSED, *_RESTORES))
+_COMPLETED = "checkpoint-completed"
+_READ = frozenset((_SKIPPED, _REFUSED, _COMPLETED, *_RESTORES))
+_SMALLER = 0.7
+"""Of the state before the restore: less is no change of a format or of a window's contents."""
+_WORTH = 10_000_000  # bytes
+_EACH_SIDE = 3  # checkpoints
 
 
 def skipped_state(tables: Tables) -> list[Row]:
@@ -38,11 +44,14 @@ def skipped_state(tables: Tables) -> list[Row]:
         if any(event["signature"] == _SKIPPED for event in own):
             known = {name: [r for r in tables.get(name, ()) if (r["scope"] or "") == scope] for name in ("operator_states", "vertices")}
             lives = [life for life in tables.get("job_lives", ()) if life["scope"] == scope]
-            rows += [SKIPPED_STATE.row(row) for row in _of_scope(own, lives, known["operator_states"], known["vertices"])]
+            names = {job["job"]: job["name"] for job in tables.get("jobs_seen", ()) if job["scope"] == scope}
+            rows += [SKIPPED_STATE.row(row) for row in _of_scope(own, lives, known["operator_states"], known["vertices"], names)]
     return rows
 
 
-def _of_scope(events: Sequence[Row], lives: Sequence[Row], states: Sequence[Row], vertices: Sequence[Row]) -> Iterator[Mapping[str, Any]]:
+def _of_scope(
+    events: Sequence[Row], lives: Sequence[Row], states: Sequence[Row], vertices: Sequence[Row], names: Mapping[str, str | None]
+) -> Iterator[Mapping[str, Any]]:
     refused = {event["operator"] for event in events if event["signature"] == _REFUSED}
     last = {_savepoint(event): event for event in sorted(events, key=_order) if event["signature"] == _STARTS}
     for event, restore in _with_restore(events, lives):
@@ -62,6 +71,7 @@ def _of_scope(events: Sequence[Row], lives: Sequence[Row], states: Sequence[Row]
         old = {state["operator"] for state in states if _same(state["path"], path)}
         successor = _successor(event["operator"], name, now, [v for v in vertices if v["job"] == job])
         proven = size is not None or event["operator"] in refused
+        before_bytes, after_bytes = (None, None) if proven else _shrank(event, job, events, names)
         removed = bool(now) and bool(old) and {state["operator"] for state in now} <= old
         yield {
             **{column: event[column] for column in ("scope", "as_of", "at", "file", "line", "text", "operator")},
@@ -70,10 +80,41 @@ def _of_scope(events: Sequence[Row], lives: Sequence[Row], states: Sequence[Row]
             "uid": next((state["uid"] for state in restored if state["uid"]), None),
             "path": path,
             "size_bytes": size,
-            "reason": "uid-changed" if proven and successor else "removed" if proven and removed else "dropped" if proven else "unknown",
+            "reason": "uid-changed"
+            if proven and successor
+            else "removed"
+            if proven and removed
+            else "dropped"
+            if proven
+            else "shrank"
+            if before_bytes
+            else "unknown",
+            "before_bytes": before_bytes,
+            "after_bytes": after_bytes,
             "new_operator": successor["operator"] if successor else None,
             "new_uid": successor.get("uid") if successor else None,
         }
+
+
+def _shrank(skipped: Row, job: str | None, events: Sequence[Row], names: Mapping[str, str | None]) -> tuple[int | None, int | None]:
+    """The size of the job's checkpoints before and after a restore where it is much smaller since, median of a few each; else nothing.
+
+    Flink prints the size of the whole state (``CompletedCheckpoint.getStateSize``), also of an incremental checkpoint.
+    """
+    alike = {other for other, name in names.items() if other == job or (name is not None and name == names.get(job or ""))} | {job}
+    sizes = [
+        (event["at"], int(event["detail"]["size_bytes"]))
+        for event in events
+        if event["signature"] == _COMPLETED and event["at"] and event["job"] in alike and (event["detail"] or {}).get("size_bytes")
+    ]
+    if skipped["at"] is None:
+        return None, None
+    before = [size for at, size in sizes if at < skipped["at"]][-_EACH_SIDE:]
+    after = [size for at, size in sizes if at > skipped["at"]][:_EACH_SIDE]
+    if len(before) < _EACH_SIDE or len(after) < _EACH_SIDE:
+        return None, None
+    was, is_ = int(median(before)), int(median(after))
+    return (was, is_) if was >= _WORTH and is_ < _SMALLER * was else (None, None)
 
 
 def _with_restore(events: Sequence[Row], lives: Sequence[Row]) -> Iterator[tuple[Row, Row]]:

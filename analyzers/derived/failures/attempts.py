@@ -97,18 +97,24 @@ def _flink(rows: list[Row]) -> list[Row]:
     walk = _Walk(rows[0])
     ordered: tuple[str, datetime | None] | None = None
     restored: dict[str, Any] = {}
+    failed = False  # a task, in the job's state that lasts
     for row in rows:
         signature, at = row["signature"], row["at"]
         if signature in PLANNED and (not signature.endswith(("-received", "-requested")) or row["role"] in ("jobmanager", None)):
             ordered = (PLANNED[signature], at)
         elif signature == "job-state":
-            ordered = _switch(walk, row, ordered)
+            ordered, failed = _switch(walk, row, ordered), False
         elif signature in ("job-restored", "savepoint-restored"):
             restored = {"restored_checkpoint": row["checkpoint"], "restored_from": (row["detail"] or {}).get("path")}
             if walk.open is not None:
                 walk.open.update(restored)
+        elif signature == "task-failed":
+            failed = True
         elif signature == "adaptive-restarting" and walk.open is not None:
-            walk.end("failed", at)
+            if row["chain"] or failed:
+                walk.end("failed", at)
+            else:  # of a failure Flink prints the trace below this line
+                ordered = (PLANNED["rescale"], at)
         elif signature == "checkpoint-completed" and walk.open is not None:
             walk.open["checkpoints_completed"] += 1
     seen = walk.rows()

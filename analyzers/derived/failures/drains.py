@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -15,9 +15,13 @@ BECAUSE = "a TaskManager was stopped in order: SIGTERM, drain or scale-down"
 _SAID = "The TaskExecutor is shutting down"
 _LEAVING = frozenset({"taskexecutor-disconnected", "taskexecutor-given-up"})
 _WITHIN = timedelta(seconds=30)
+_LATER = timedelta(seconds=5)
+"""A ResourceManager hears of the end of a pod behind the JobMaster."""
 _SIGTERM = re.compile(r"Pod terminated[^\n]*exitCode=143\b|in response to imminent node shutdown")
 """Kubernetes ended the pod in order: its node is drained or shut down, or it was deleted."""
 _NOT_ORDERED = re.compile(r"(?i)OOMKilled|exitCode=(?!143\b|0\b)\d|evict|low on resource|preempt|deadline")
+_TERMINATED = frozenset({"worker-terminated", "pod-terminated"})
+_WENT_ON = frozenset({"running", "planned", "finished", "cancelled"})
 _OF_THE_LOST = frozenset({"container-killed", "heartbeat-lost"})
 
 
@@ -36,7 +40,7 @@ def drains_of(events: Sequence[Row]) -> dict[str, list[datetime]]:
 
 def _ended_in_order(event: Mapping[str, Any]) -> bool:
     text = event["text"] or ""
-    return event["signature"] == "worker-terminated" and bool(_SIGTERM.search(text)) and not _NOT_ORDERED.search(text)
+    return event["signature"] in _TERMINATED and bool(_SIGTERM.search(text)) and not _NOT_ORDERED.search(text)
 
 
 def plan_drained(attempts: Sequence[Row], faults: Sequence[dict[str, Any]], drains: Mapping[str, list[datetime]]) -> None:
@@ -45,25 +49,26 @@ def plan_drained(attempts: Sequence[Row], faults: Sequence[dict[str, Any]], drai
     A worker that dies of memory or is evicted says more, and stays a failure. One that Kubernetes ended in order may say so where the job
     came back and completed a checkpoint. The faults of such an attempt fail nothing any more.
     """
-    back = {
-        (a["scope"], a["job"], a["attempt"])
-        for a in attempts
-        if a["checkpoints_completed"] and a["ended"] in ("running", "planned", "finished", "cancelled")
-    }
-    for attempt in attempts:
-        times, ended = drains.get(attempt["scope"], []), attempt["ended_at"]
-        if attempt["ended"] != "failed" or ended is None or not times:
-            continue
-        place = bisect_left(times, ended - _WITHIN)
-        if place == len(times) or times[place] > ended + timedelta(seconds=1):
-            continue
-        where = (attempt["scope"], attempt["job"], attempt["attempt"])
-        own = [f for f in faults if f["fatal"] and (f["scope"], f["job"], f["attempt"]) == where]
-        came_back = (*where[:2], (attempt["attempt"] or 0) + 1) in back
-        if all(f["consequence"] or (came_back and f["fault"] in _OF_THE_LOST) for f in own):
-            lost = _of_one_worker(own, faults, attempt["scope"], times[place])
-            if lost is None:
-                continue
+    back: set[tuple[Any, ...]] = set()
+    for attempt in reversed(attempts):  # one drain after the other: that the job came back after the first shows the next one's attempt
+        _plan(attempt, faults, drains.get(attempt["scope"], []), back)
+        if attempt["checkpoints_completed"] and attempt["ended"] in _WENT_ON:
+            back.add((attempt["scope"], attempt["job"], attempt["attempt"]))
+
+
+def _plan(attempt: Row, faults: Sequence[dict[str, Any]], times: Sequence[datetime], back: Container[tuple[Any, ...]]) -> None:
+    ended = attempt["ended_at"]
+    if attempt["ended"] != "failed" or ended is None or not times:
+        return
+    place = bisect_left(times, ended - _WITHIN)
+    if place == len(times) or times[place] > ended + _LATER:
+        return
+    where = (attempt["scope"], attempt["job"], attempt["attempt"])
+    own = [f for f in faults if f["fatal"] and (f["scope"], f["job"], f["attempt"]) == where]
+    came_back = (*where[:2], (attempt["attempt"] or 0) + 1) in back
+    if all(f["consequence"] or (came_back and f["fault"] in _OF_THE_LOST) for f in own):
+        lost = _of_one_worker(own, faults, attempt["scope"], times[place])
+        if lost is not None:
             attempt.update(ended="planned", planned_because=BECAUSE)
             for fault in (*own, *lost):
                 fault.update(fatal=False)

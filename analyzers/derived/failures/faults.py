@@ -187,7 +187,7 @@ def _fault(
     )
     if not chain and telling == 0 and not loud:
         return None
-    if main["signature"] in ("job-state", "job-terminal") and not chain:
+    if main["signature"] in ("job-state", "job-terminal", "adaptive-restarting") and not chain:
         return None  # the cause stands on the task's own line
     header = (main["text"] or "").partition("\n")[0]
     if _OF_OPERATOR.search(header, 0, MASKED) and not _OPERATOR_QUOTES.search(header):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -16,6 +17,8 @@ from analyzers.logs.layouts.roles import SERVERS
 from analyzers.logs.scan.selection import ERROR_LOGGED, EXCEPTION_LOGGED, mask
 from analyzers.logs.signatures import ANYBODYS
 from analyzers.logs.signatures.signature import OWN
+from analyzers.readers.after_polls import said
+from analyzers.readers.before_failures import names_one_of_many
 from analyzers.tables import RECURRING_ERRORS, Row
 
 Tables = Mapping[str, Sequence[Row]]
@@ -30,6 +33,11 @@ _BEHIND = 5  # lines with which a runtime or a shell says that the process ended
 _LATE = 0.2  # of its time so far: what comes every ten minutes may be silent for two when the log ends
 _PAUSES = 3  # usual pauses: three in a row without it, and it may be over
 _CLUES = 2
+_SET_ASIDE = re.compile(
+    r"(?i)\b(?:sent|sending|moved|routed|forwarded|written|published|put|goes|parked)\b[^\n]{0,40}\b(?:\S*dlq\S*|\S*dead[ -_]?letter\S*)"
+)
+"""Words of who keeps a record that failed, and reads on."""
+_OF_CLIENT = re.compile(r"^\[[^\]\n]{1,200}\]:? (?=\S)")  # [Consumer clientId=…, groupId=…]
 
 
 def recurring_errors(tables: Tables) -> list[Row]:
@@ -92,7 +100,7 @@ def _row(events: list[Row], end: datetime | None, done: Iterable[datetime]) -> R
         return None
     event = min(events, key=lambda each: (each["at"], each["line"] or 0))
     inferred = infer(event["text"] or "", thread=event["thread"], logger=event["logger"])
-    if inferred is None or inferred.kind in (None, "stopped"):
+    if inferred is None or inferred.kind in (None, "stopped") or all(_SET_ASIDE.search(first_line(each)) for each in events):
         return None
     panicked = (event["detail"] or {}).get("panicked_at")
     if panicked:  # what a library said is why; that the program stops for it is the program's
@@ -121,6 +129,9 @@ def _row(events: list[Row], end: datetime | None, done: Iterable[datetime]) -> R
             "address": _address(inferred),
             "confidence": inferred.confidence,
             "clues": "; ".join(inferred.clues[:_CLUES]),
+            "record": _record(events, event),
+            # a panic names its place in the code
+            "records": 0 if panicked else len({said(line) for each in events if names_one_of_many(line := first_line(each))}),
             "text": event["text"],
         }
     )
@@ -140,6 +151,13 @@ def _words(event: Row, inferred: Inference) -> str | None:
     if inferred.decisive is None or not inferred.decisive[0]:
         return message(event)
     return " ".join(inferred.decisive[1].split())
+
+
+def _record(events: Sequence[Row], event: Row) -> str | None:
+    """The words that name one record, file or batch: those of the lines themselves, or of the line before each; None if these differ."""
+    lines = {said(first_line(each)) for each in events}
+    words = (*(lines if len(lines) == 1 else ()), (event["detail"] or {}).get("before"))
+    return next((_OF_CLIENT.sub("", one) for one in words if one and names_one_of_many(one)), None)
 
 
 def _address(inferred: Inference) -> str | None:

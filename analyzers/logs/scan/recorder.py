@@ -18,7 +18,7 @@ from analyzers.logs.scan.captures import ERROR, EXCEPTION, REMARK, SIGNED, START
 from analyzers.logs.scan.events import MATCHED, NO_TRACE, Event
 from analyzers.logs.scan.hits import Hit
 from analyzers.logs.scan.kept import Kept, Reading, kept_of
-from analyzers.logs.scan.lines import DATED
+from analyzers.logs.scan.lines import BARE, DATED
 from analyzers.logs.scan.memo import DIGIT, ID, all_figures, all_letters
 from analyzers.logs.scan.origin import Origin
 from analyzers.logs.scan.remarks import is_remark
@@ -46,6 +46,11 @@ from analyzers.logs.signatures.signature import OWN
 
 _FAULTY = ("ERROR", "FATAL")
 _TROUBLE = expression(r"fail|error|exception|expir|timed? ?out|refused|lost", re.IGNORECASE)
+_COMMAND = expression(
+    r"\s*(?:[\w.@:~/-]{1,60} ?)?[$#%>] (?:sudo )?(?:kubectl|oc|kafka-[\w-]+|kcat|curl|e?z?grep|docker|journalctl|aws|gcloud|psql|mysql"
+    r"|flink|yarn|hdfs|helm|jq|cat|zcat|tail|head|less|awk|sed|ssh)\b"
+)
+"""A line behind a prompt: what was asked for."""
 _BANNER = expression(r"Starting ([^(]*?) ?\(Version: ([^,)]+)")
 _SPARK = expression(r"Running Spark version (\S+)")
 _CLIENTS = expression(r"Kafka version ?: (\S+)")
@@ -315,6 +320,8 @@ class Recorder:
         whole: str | None = None
         by_literal = self._catalogue.by_literal
         for literal, line in hits:
+            if event.kind == BARE and _COMMAND.match(event.line_text(line)):
+                continue  # what was asked for, no answer
             for number, prepared in by_literal[literal]:
                 if number in found or (failed and number in failed):
                     continue

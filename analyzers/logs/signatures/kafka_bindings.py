@@ -56,6 +56,17 @@ SIGNATURES = (
         keep=(100, 50),
     ),
     Signature(
+        id="kafkajs-offset-reset",
+        says="kafkajs wanted an offset that does not exist, and went to the end that fromBeginning names.",
+        literals=("Offset out of range, resetting to default offset",),
+        pattern=r"resetting to default offset(?:\n    with (?:clientId=[^,\n]{1,255}, )?(?:groupId=(?P<group>[^,\n]{1,255}), )?"
+        r"topic=(?P<topic>[\w.-]{1,249}), partition=(?P<partition>\d+))?",
+        where="event",
+        sample="2026-03-09T07:05:15.440Z ERROR kafkajs - [ConsumerGroup] Offset out of range, resetting to default offset\n"
+        "    with groupId=billing, topic=readings, partition=4",
+        keep=(200, 50),
+    ),
+    Signature(
         id="rdkafka-error-raised",
         says="An application got an error of librdkafka that the client does not mend by itself.",
         literals=(

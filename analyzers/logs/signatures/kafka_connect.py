@@ -13,6 +13,25 @@ _TASK = (
 
 SIGNATURES = (
     Signature(
+        id="captured-tables",
+        says="Debezium prints which tables it is set to capture.",
+        versions="table.whitelist before 1.3",
+        literals=("table.include.list = ", "table.whitelist = "),
+        pattern=r"\btable\.(?:include\.list|whitelist) = (?P<tables>[^\n]{1,4000}?)(?: \([\w.]+:\d+\)|$)",
+        where="line",
+        sample=kafka_broker("io.debezium.connector.common.BaseSourceTask", "   table.include.list = public.orders,public.customers"),
+        keep=(20, 20),
+    ),
+    Signature(
+        id="publication-set",
+        says="Debezium prints the publication of PostgreSQL that it reads.",
+        literals=("publication.name = ",),
+        pattern=r"\bpublication\.name = (?P<publication>\S{1,100})",
+        where="line",
+        sample=kafka_broker("io.debezium.connector.common.BaseSourceTask", "   publication.name = shop_pub"),
+        keep=(20, 20),
+    ),
+    Signature(
         id="connect-task-killed",
         says="A task of a connector failed and is not restarted by itself.",
         literals=("Task is being killed and will not recover until manually restarted",),

@@ -14,6 +14,11 @@ _POSITION = (
 )
 _FETCH_POSITION = r"FetchPosition\{offset=(?P<offset>\d+),"
 
+_REFUSED = (
+    r"(?:supported protocols are incompatible|nconsistent group protocol|protocol type is incompatible|Inconsistent Group Protocol"
+    r"|InconsistentGroupProtocolError|INCONSISTENT_GROUP_PROTOCOL)"
+)
+
 SIGNATURES = (
     Signature(
         id="coordinator-found",
@@ -224,9 +229,11 @@ SIGNATURES = (
             "Static consumer fenced by other consumer",
             "has been fenced by another instance",
             "another consumer with the same group.instance.id has registered",
+            "Caught fenced group.instance.id",
         ),
-        pattern=r"\bgroup(?:Id)?=(?P<group>[^,\]\n]{1,255})(?:[^\]\n]{0,300}\] (?:\w{1,30} failed: )?The group instance id"
-        r" (?P<instance>\S+) has been fenced|, err(?:or)?=(?:FENCED_INSTANCE_ID|The broker rejected this static consumer))"
+        pattern=r"\bgroup(?:Id)?=(?P<group>[^,\]\n]{1,255})(?:[^\]\n]{0,300}\] (?:(?:\w{1,30} failed: )?The group instance id"
+        r"|Caught fenced group\.instance\.id) (?:Optional\[)?(?P<instance>[^\]\s]+)\]? (?:has been fenced|error in)"
+        r"|, err(?:or)?=(?:FENCED_INSTANCE_ID|The broker rejected this static consumer))"
         r"|\|(?P<client>[^|\n]{1,120})\| ?\[thrd:[^\n]*Static consumer fenced|FencedInstanceId(?:Exception|Error)|FENCED_INSTANCE_ID"
         r"|Static consumer fenced|has been fenced by another instance"
         r"|another consumer with the same group\.instance\.id has registered",
@@ -246,6 +253,28 @@ SIGNATURES = (
         pattern=rf"{CLIENT}(?:Assigned|Subscribed) to partition\(s\): (?P<partitions>[^\n]*)",
         sample=kafka_client("consumer.internals.ClassicKafkaConsumer", _C + "Assigned to partition(s): orders-1"),
         keep=(200, 50),
+    ),
+    Signature(
+        id="group-protocol-refused",
+        says="A consumer cannot join its group: it offers no assignment strategy that all members have in common.",
+        versions="the words of Java, librdkafka, sarama, kafka-go, kafkajs, franz-go, kafka-python",
+        literals=(
+            "supported protocols are incompatible with those of existing members",
+            "Broker: Inconsistent group protocol",
+            "provider group protocol type is incompatible",
+            "[23] Inconsistent Group Protocol",
+            "InconsistentGroupProtocolError",
+            "INCONSISTENT_GROUP_PROTOCOL: ",
+        ),
+        pattern=r"\[Consumer clientId=(?P<client>[^,\]\n]{1,200}), groupId=(?P<group>[^\]\n]{1,255})\] [^\n]{0,120}?"
+        rf"{_REFUSED}|{_REFUSED}",
+        where="line",
+        sample=kafka_client(
+            "consumer.internals.ConsumerCoordinator",
+            _C + "JoinGroup failed: The group member's supported protocols are incompatible with those of existing members.",
+            "ERROR",
+        ),
+        keep=(100, 50),
     ),
     Signature(
         id="offset-out-of-range",

@@ -73,7 +73,7 @@ def _in_yaml(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:
         inside = len(m["indent"])
         end = next((n for n, line in enumerate(lines) if n and line.strip() and not _goes_on(line, inside)), len(lines))
         at = m.start() + sum(len(line) + 1 for line in lines[:end])
-        for status in _within(plain_yaml.read(lines[:end])):
+        for status in statuses(plain_yaml.read(lines[:end])):
             yield m.start(), min(at, len(text)), status
 
 
@@ -86,14 +86,15 @@ def _goes_on(line: str, indent: int) -> bool:
 _KEY = expression(r"(?!apiVersion:)[A-Za-z][\w.-]*:(?: |$)|- ")
 
 
-def _within(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
+def statuses(value: Any, depth: int = 0) -> Iterator[dict[str, Any]]:
+    """The states of connectors in a JSON value: ``name``, ``connector`` with its ``state``, ``tasks``."""
     if depth > _MOST_DEPTH:
         return
     if _is_status(value):
         yield value
     elif isinstance(value, (dict, list)):
         for inner in value.values() if isinstance(value, dict) else value:
-            yield from _within(inner, depth + 1)
+            yield from statuses(inner, depth + 1)
 
 
 def _in_json(text: str) -> Iterator[tuple[int, int, dict[str, Any]]]:

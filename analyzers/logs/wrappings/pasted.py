@@ -5,18 +5,17 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from analyzers.budget import BUDGET
-from analyzers.logs.layouts.layouts import dated_header
 from analyzers.logs.matching.expressions import expression
 from analyzers.logs.scan.lines import DATED, Lines, classified, classify
-from analyzers.logs.wrappings import connect_status
+from analyzers.logs.wrappings import connect_status, stamped_traces
 
 LIMIT = BUDGET.pasted_bytes
 
@@ -73,7 +72,7 @@ def is_untouched(text: bytes, found: Lines) -> bool:
         or _has_entities(text)
         or _CUT.match(text)
         or _headless(text)
-        or _has_stamped_frames(text)
+        or stamped_traces.may_be_in(text)
         or connect_status.has_status(text)
         or _has_fences(text, found)
     ):
@@ -109,43 +108,9 @@ def examine(lines: Sequence[bytes]) -> Cleaning:
     kinds = found.kinds if inner is lines else None
     indent = _indent(inner) if kinds is None or not kinds.any() else 0
     wrap, words = _wrap([line[indent:] for line in inner], None) if indent else _wrap(inner, kinds)
-    stamped = len(list(islice((True for line in _with_stamps(lines, block, found) if _of_a_trace(line) is not None), _FRAMES))) == _FRAMES
+    stamped = stamped_traces.are_in(lines, block, found)
     statuses = connect_status.has_status(b"\n".join(inner) if fences or entities or ticks else text)
     return Cleaning(fences, ticks, entities, indent, wrap, words, _headless(text), stamped, statuses, _lacking_year(text))
-
-
-_FRAMES = 3  # one may be quoted by a message
-_OF_TRACE = expression(rb"\s*(?:at (?:[\w.@-]+/{1,2})?[\w$<>]+(?:\.[\w$<>-]+)+\(|\.\.\. \d+ (?:more|common frames)|Caused by: )")
-_BEHIND_STAMP = expression(rb"[\s\]:-](?=at [\w$<.@/-]+\(|\.\.\. \d|Caused by: )")
-_LOCAL_STAMP = expression(
-    rb"\d{4}/\d{1,2}/\d{1,2} (?:[\x80-\xff]{2,12}|[AP]M )?\d{1,2}:\d\d:\d\d(?: [AP]M)?(?=\s*(?:at |Caused by: |\.\.\. ))"
-)
-
-
-def _of_a_trace(line: bytes) -> bytes | None:
-    """The line of a stack trace behind a header or stamp of its own; None if it is none."""
-    if (b"at " not in line and b"Caused by: " not in line and b"... " not in line) or not _BEHIND_STAMP.search(line, 1):
-        return None
-    if local := _LOCAL_STAMP.match(line):
-        return line[local.end() :] if _OF_TRACE.match(line, local.end()) else None
-    if _OF_TRACE.match(line) or not (classify(line + b"\n").kinds == DATED).any():
-        return None
-    message = dated_header(line.decode("utf-8", "surrogateescape")).message.encode("utf-8", "surrogateescape")
-    return message if _OF_TRACE.match(message) else None
-
-
-def _with_stamps(lines: Sequence[bytes], block: bytes, found: Lines) -> Iterator[bytes]:
-    """Those of the lines of a block that begin with a date: of no other one `_of_a_trace` leaves anything."""
-    data = np.frombuffer(block, np.uint8)
-    slashed = data[np.minimum(found.starts + 4, len(data) - 1)] == ord("/")  # as in _LOCAL_STAMP
-    return (lines[number] for number in np.flatnonzero((found.kinds == DATED) | slashed).tolist())
-
-
-def _has_stamped_frames(text: bytes) -> bool:
-    """Whether a frame stands behind something else on its line; a tab is rare, and found quickly."""
-    if b" at " in text and (b"- at " in text or b"] at " in text):
-        return True
-    return b"\tat " in text and text.count(b"\tat ") > text.count(b"\n\tat ")
 
 
 _CUT = expression(rb"\[?(\d{2,3})-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,. ]")
@@ -353,19 +318,10 @@ def undo(lines: Sequence[bytes], cleaning: Cleaning) -> list[tuple[bytes, int]]:
         bracket = b"[" if result[0][0].startswith(b"[") else b""
         result[0] = (bracket + cleaning.year + result[0][0].removeprefix(b"["), result[0][1])
     if cleaning.stamped:
-        result = [_unstamped(line, number, first=not place) for place, (line, number) in enumerate(result)]
+        result = stamped_traces.joined(result)
     if cleaning.heads:
         result = _with_messages(result)
     return _rejoin(result, cleaning) if cleaning.wrap else result
-
-
-def _unstamped(line: bytes, number: int, *, first: bool) -> tuple[bytes, int]:
-    """`line` without its stamp if it continues a trace; the `first` one of a text continues none."""
-    inner = None if first else _of_a_trace(line)
-    if inner is None:
-        return line, number
-    inner = inner.lstrip()
-    return inner if inner.startswith(b"Caused by: ") else b"\t" + inner, number
 
 
 def _with_messages(lines: list[tuple[bytes, int]]) -> list[tuple[bytes, int]]:
