@@ -77,7 +77,7 @@ class TestMeanings:
         steps = {
             "offset-listed",
             "query-progress", "kafka-client-config", "binding-answered", "rdkafka-fetch-start", "rdkafka-offset-fetched",
-            "sink-transaction-resumed",
+            "sink-transaction-resumed", "captured-tables", "publication-set",
         }  # fmt: skip
         level = re.compile(r"\b(?:TRACE|DEBUG|INFO)\b")
         faults = {s.id for s in SIGNATURES if s.where == "line" or not level.search(s.sample.partition("\n")[0])} - steps

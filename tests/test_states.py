@@ -16,6 +16,7 @@ from analyzers.logs.matching.matcher import Backend, Presence, available
 from analyzers.logs.wrappings import connect_status, plain_yaml
 from analyzers.readers.log_plan import LogOptions
 from analyzers.readers.log_scan import plan, scan
+from analyzers.states import operators
 from analyzers.states.clocks import clock_of
 from analyzers.states.frames import Frame, waits
 from analyzers.states.recognise import states_of
@@ -358,3 +359,15 @@ def test_a_described_resource_is_that_of_the_api() -> None:
     assert {name: value for name, value in own.items() if name != "line"} == {name: value for name, value in same.items() if name != "line"}
     assert [(row["type"], row["status"]) for row in described.rows["resource_conditions"]] == [("Other", "True"), ("Running", "False")]
     assert "Job status changed" in states_of(DESCRIBED.encode()).rest, "the events below are lines of a log"
+
+
+@pytest.mark.parametrize(("kind", "read_on"), [("KafkaMirrorMaker2", True), ("KafkaConnector", True), ("KafkaTopic", False)])
+def test_the_states_of_connectors_within_a_resource_are_read_as_a_log_too(kind: str, read_on: bool) -> None:
+    trace = "org.apache.kafka.common.errors.RecordTooLargeException: The message is 1391022 bytes"
+    task = {"id": 0, "state": "FAILED", "worker_id": "w-1:8083", "trace": trace}
+    body = {
+        "apiVersion": "kafka.strimzi.io/v1beta2", "kind": kind, "metadata": {"name": "dc-a"},
+        "status": {"connectors": [{"name": "source", "connector": {"state": "RUNNING"}, "tasks": [task]}]},
+    }  # fmt: skip
+    (state,) = (each for each in states_of(json.dumps(body, indent=1).encode()).states if each.shape == operators.SHAPE)
+    assert state.also_log is read_on

@@ -29,6 +29,8 @@ GLANCE = re.compile(
 )
 _GROUP = expression(r"(?:\w+\.)?(?:flink\.apache\.org|strimzi\.io|sparkoperator\.k8s\.io|spark\.apache\.org)/")
 _TIME = expression(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
+_OF_CONNECT = ("KafkaConnect", "KafkaConnector", "KafkaMirrorMaker2")
+"""Whose status has that of connectors within, which is read as their worker logs it (`logs/wrappings/connect_status.py`)."""
 _MOST_DEPTH = BUDGET.state_depth
 _LONGEST_WORDS = 2_000
 _MILLISECONDS = expression(r"\d{12,14}")
@@ -53,7 +55,7 @@ def read(text: Text) -> Iterator[State]:
             state.at = clock.at if clock.at is not None else max(_times(value), default=None)
             for row in state.rows["custom_resources"]:
                 row["shown_at"] = state.at
-            state.also_log = first in of_text or any(map(cluster_events.is_line, items))
+            state.also_log = first in of_text or any(cluster_events.is_line(item) or item.get("kind") in _OF_CONNECT for item in items)
             yield state
 
 

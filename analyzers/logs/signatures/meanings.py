@@ -15,8 +15,6 @@ NORMAL: dict[str, str] = {
     "program-interrupted": "Normal in a notebook or a shell: whoever ran the program stopped it.",
     "console-consumer-ended": "Normal: a listing of records that had an end.",
     "signal-received": "Normal at a stop or a redeployment; otherwise the cluster or its operator ended the process.",
-    "captured-tables": "Normal at each start.",
-    "publication-set": "Normal at each start.",
     "process-stop-requested": "Normal at a stop, a drain or a redeployment; the log does not name who asked.",
     "executor-decommissioned": "Normal when Spark scales down or a node is drained; its tasks run elsewhere.",
     "task-unknown-execution": "Normal around a restart: the TaskManager has already dropped the task.",
