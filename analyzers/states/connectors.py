@@ -110,7 +110,7 @@ def _is_offset(value: Any) -> bool:
 def _position(each: Mapping[str, Any]) -> Values:
     """Where a connector is in a partition: of a sink a Kafka offset, of a source what its connector makes of it. Source: ConnectorOffset,
     SinkUtils."""
-    partition, offset = each["partition"], each["offset"] or {}
+    partition, offset = each["partition"], each.get("offset") or {}
     topic, number, committed = partition.get("kafka_topic"), partition.get("kafka_partition"), offset.get("kafka_offset")
     return {
         "topic": _string(topic), "partition": _whole(number), "committed": _whole(committed),
