@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cli.engine.spark import Engine
 
 TOLD = sorted((Path(__file__).parent.parent / "fixtures" / "told").iterdir())
-WORDS, FACTS, WHOLE = 749, 882, 200
+WORDS, FACTS, WHOLE = 754, 889, 203
 """Least numbers of words, facts and cases with all their words on the cards, of 898, 1456 and 295; raised with what raises them.
 
 First runs, in the same order: 001-054 35, 39, 4 (of 108, 200, 36); 101-160 71, 58, 7 (of 130, 193, 40); 161-184 35, 28, 7 (of 50, 77, 16);

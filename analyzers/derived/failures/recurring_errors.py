@@ -37,6 +37,8 @@ _SET_ASIDE = re.compile(
     r"(?i)\b(?:sent|sending|moved|routed|forwarded|written|published|put|goes|parked)\b[^\n]{0,40}\b(?:\S*dlq\S*|\S*dead[ -_]?letter\S*)"
 )
 """Words of who keeps a record that failed, and reads on."""
+_OF_STATE = re.compile(r"(?i)\b(?:checkpoint|savepoint)s?\b")
+"""What each life of a job is restored from is no record."""
 _OF_CLIENT = re.compile(r"^\[[^\]\n]{1,200}\]:? (?=\S)")  # [Consumer clientId=…, groupId=…]
 
 
@@ -157,7 +159,7 @@ def _record(events: Sequence[Row], event: Row) -> str | None:
     """The words that name one record, file or batch: those of the lines themselves, or of the line before each; None if these differ."""
     lines = {said(first_line(each)) for each in events}
     words = (*(lines if len(lines) == 1 else ()), (event["detail"] or {}).get("before"))
-    return next((_OF_CLIENT.sub("", one) for one in words if one and names_one_of_many(one)), None)
+    return next((_OF_CLIENT.sub("", one) for one in words if one and names_one_of_many(one) and not _OF_STATE.search(one)), None)
 
 
 def _address(inferred: Inference) -> str | None:
