@@ -158,11 +158,7 @@ class Accounts:
         verdict = by_mechanism(verdict, own[0].said, program) if own else verdict
         verdict = _without_general(verdict, main)
         found = self._cause(verdict, effect, own, {(e.file, e.line) for e in main.evidence})
-        before = self._before(verdict, own)
-        named = self._named(verdict, own, before)
-        names = {**named, **verdict.subject}
-        beside, changed = self._beside(verdict.scope, verdict.headline, names, own, found, verdict.since, self._called(verdict))
-        verdict = replace(verdict, beside=beside, changed=changed, named=named, before=before)
+        verdict = self._placed(verdict, own, found)
         if found is None:
             vague = verdict.missing is not None or inferred is None or inferred.kind is None
             return because_of_beside(
@@ -178,11 +174,15 @@ class Accounts:
 
     def _of_own_rule(self, verdict: Verdict, own: Sequence[_Group], words: Sequence[Quote]) -> Verdict:
         """The headline and the steps that a user wrote, beside what the lines say."""
+        return self._placed(replace(verdict, words=tuple(words)), own, None)
+
+    def _placed(self, verdict: Verdict, own: Sequence[_Group], found: Explained | None) -> Verdict:
+        """`verdict` with what it is about, what stands before its failures and beside it, and what changed; `found`: its cause."""
         before = self._before(verdict, own)
         named = self._named(verdict, own, before)
         names = {**named, **verdict.subject}
-        beside, changed = self._beside(verdict.scope, verdict.headline, names, own, None, verdict.since, self._called(verdict))
-        return replace(verdict, words=tuple(words), beside=beside, changed=changed, named=named, before=before)
+        beside, changed = self._beside(verdict.scope, verdict.headline, names, own, found, verdict.since, self._called(verdict))
+        return replace(verdict, beside=beside, changed=changed, named=named, before=before)
 
     def _before(self, verdict: Verdict, own: Sequence[_Group]) -> tuple[Quote, ...]:
         """What its log says before each of equal failures (`readers/before_failures.py`)."""

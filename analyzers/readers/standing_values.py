@@ -117,13 +117,14 @@ def _one_of_several(lines: Sequence[bytes], numbers: Sequence[int], encoding: st
     newest = _line(lines[numbers[-1]], numbers[-1], encoding)
     if len(_alike(newest)) < _SIBLINGS or _WELL_AT_ZERO.search(newest.text):
         return
-    reports: defaultdict[tuple[str, ...], list[_Line]] = defaultdict(list)
+    reports: defaultdict[tuple[str, ...], list[tuple[_Line, list[str]]]] = defaultdict(list)
     for number in numbers:
         line = _line(lines[number], number, encoding)
-        reports[tuple(_alike(line))].append(line)
-    for names, every in reports.items():
-        places = [_alike(line) for line in every]
-        counts = [[float(line.values[own[name]]) for name in names] for line, own in zip(every, places, strict=True)]
+        own = _alike(line)
+        reports[tuple(own)].append((line, [line.values[place] for place in own.values()]))
+    for names, rows in reports.items():
+        every, values = [line for line, _ in rows], [found for _, found in rows]
+        counts = [[float(value) for value in found] for found in values]
         still = [n for n in range(len(names)) if len(every) > _SIBLING_STANDS and not any(row[n] for row in counts[-_SIBLING_STANDS:])]
         if len(still) != 1 or not all(row[n] for row in counts for n in range(len(names)) if n not in still):
             continue
@@ -132,7 +133,7 @@ def _one_of_several(lines: Sequence[bytes], numbers: Sequence[int], encoding: st
             first -= 1
         before = [row[still[0]] for row in counts[:first]]
         if len(every) >= _LEAST_OF_SIBLINGS and len(set(before)) >= _SIBLING_MOVED:
-            moved = [line.values[own[names[still[0]]]] for line, own in zip(every[:first], places, strict=False)]
+            moved = [found[still[0]] for found in values[:first]]
             yield {
                 "line": every[first].number + 1, "text": said(every[first].text), "name": names[still[0]], "value": "0",
                 "moved": moved[-_BEFORE:], "lines": len(every) - first, "before": first, "at": _stamp(every[first].text),

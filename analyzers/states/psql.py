@@ -22,15 +22,19 @@ def tables(lines: Sequence[str]) -> Iterator[tuple[int, int, Rows]]:
     """First line and line behind the end, from 0, and rows of each table in `lines`, in their order."""
     at = 0
     while at < len(lines):
-        if _is_head(lines, at):
-            rows, stop = _aligned(lines, at)
-        elif _RECORD.match(lines[at][:LONGEST]):
-            rows, stop = _expanded(lines, at)
-        else:
+        if (found := table_at(lines, at)) is None:
             at += 1
             continue
+        rows, stop = found
         yield at, stop, rows
         at = stop
+
+
+def table_at(lines: Sequence[str], at: int) -> tuple[Rows, int] | None:
+    """The rows of the table that begins at line `at`, from 0, and the line behind its end; None where none begins."""
+    if _is_head(lines, at):
+        return _aligned(lines, at)
+    return _expanded(lines, at) if _RECORD.match(lines[at][:LONGEST]) else None
 
 
 def _is_head(lines: Sequence[str], at: int) -> bool:

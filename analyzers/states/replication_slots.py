@@ -37,12 +37,11 @@ def read(text: Text) -> Iterator[State]:
             clock = found
         if _END.match(line) and at + 2 < len(lines) and _LSN.fullmatch(lines[at + 2].strip()[:20]):
             end = lines[at + 2].strip()
-        found_here = next(psql.tables(lines[at : at + 1 + psql.MOST_ROWS]), None) if _HEAD.match(line) or _RECORD.match(line) else None
-        if found_here is None or found_here[0] != 0:
+        table = psql.table_at(lines, at) if _HEAD.match(line) or _RECORD.match(line) else None
+        if table is None:
             at += 1
             continue
-        rows = [(row, number + at) for row, number in found_here[2]]
-        stop = at + found_here[1]
+        rows, stop = table
         if slots := [_slot(row, end) | {"line": number} for row, number in rows if row.get("slot_name")]:
             state = State(SHAPE, at, stop, at=clock.at)
             far = max((each["end_bytes"] or each["confirmed_bytes"] or each["restart_bytes"] or 0 for each in slots), default=0) or None

@@ -73,6 +73,9 @@ def _of_scope(
         proven = size is not None or event["operator"] in refused
         before_bytes, after_bytes = (None, None) if proven else _shrank(event, job, events, names)
         removed = bool(now) and bool(old) and {state["operator"] for state in now} <= old
+        reasons = (
+            ("uid-changed", proven and successor), ("removed", proven and removed), ("dropped", proven), ("shrank", before_bytes),
+        )  # fmt: skip
         yield {
             **{column: event[column] for column in ("scope", "as_of", "at", "file", "line", "text", "operator")},
             "job": job,
@@ -80,15 +83,7 @@ def _of_scope(
             "uid": next((state["uid"] for state in restored if state["uid"]), None),
             "path": path,
             "size_bytes": size,
-            "reason": "uid-changed"
-            if proven and successor
-            else "removed"
-            if proven and removed
-            else "dropped"
-            if proven
-            else "shrank"
-            if before_bytes
-            else "unknown",
+            "reason": next((name for name, holds in reasons if holds), "unknown"),
             "before_bytes": before_bytes,
             "after_bytes": after_bytes,
             "new_operator": successor["operator"] if successor else None,
@@ -101,14 +96,14 @@ def _shrank(skipped: Row, job: str | None, events: Sequence[Row], names: Mapping
 
     Flink prints the size of the whole state (``CompletedCheckpoint.getStateSize``), also of an incremental checkpoint.
     """
+    if skipped["at"] is None:
+        return None, None
     alike = {other for other, name in names.items() if other == job or (name is not None and name == names.get(job or ""))} | {job}
     sizes = [
         (event["at"], int(event["detail"]["size_bytes"]))
         for event in events
         if event["signature"] == _COMPLETED and event["at"] and event["job"] in alike and (event["detail"] or {}).get("size_bytes")
     ]
-    if skipped["at"] is None:
-        return None, None
     before = [size for at, size in sizes if at < skipped["at"]][-_EACH_SIDE:]
     after = [size for at, size in sizes if at > skipped["at"]][:_EACH_SIDE]
     if len(before) < _EACH_SIDE or len(after) < _EACH_SIDE:
